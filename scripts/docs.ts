@@ -6,7 +6,7 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { buildSync } from "esbuild";
-import { background, guide as pages } from "../docs/.vitepress/pages.ts";
+import { background, guide as pages, migrating } from "../docs/.vitepress/pages.ts";
 import { size } from "./size.ts";
 
 const SITE = "site";
@@ -55,7 +55,7 @@ function playground(): void {
 
 /** The whole guide as one text, for language models and for reading offline: the README, then every page. */
 function single(): void {
-  const files = ["README.md", ...[...pages, ...background].map(([, page]) => `docs/${page}.md`)];
+  const files = ["README.md", ...[...pages, ...migrating, ...background].map(([, page]) => `docs/${page}.md`)];
   const texts = files.map((file) => readFileSync(file, "utf8").replace(/<!--[^]*?-->\n*/g, ""));
   writeFileSync(`${SITE}/llms.txt`, texts.join("\n\n---\n\n"));
 }

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, wr
 import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { format } from "node:util";
-import { background, guide } from "../docs/.vitepress/pages.ts";
+import { background, guide, migrating } from "../docs/.vitepress/pages.ts";
 import { names as publicNames } from "../docs/.vitepress/reference.ts";
 import { brokenPromises, instrumented, mapped, type Print, runs, type Snippet, snippetsOf } from "./_snippets.ts";
 import { deeply } from "./_random.ts";
@@ -92,9 +92,11 @@ test("every @example is among them", () => {
 });
 
 test("the README and the site list every page of the guide", () => {
-  const files = readdirSync(`${root}docs`).filter((file) => file.endsWith(".md") && file !== "index.md").sort();
-  assert.deepEqual([...guide, ...background].map(([, page]) => `${page}.md`).sort(), files);
-  for (const file of files) assert.ok(read("README.md").includes(`](docs/${file})`), file);
+  const files = documents().filter((file) => file.startsWith("docs/") && file !== "docs/index.md").sort();
+  assert.deepEqual([...guide, ...migrating, ...background].map(([, page]) => `docs/${page}.md`).sort(), files);
+  const links = (file: string) => [...read(file).matchAll(/\]\(([\w/-]+\.md)/g)].map(([, link]) => link!);
+  const listed = new Set([...links("README.md"), ...links("docs/migrating.md").map((link) => `docs/${link}`)]);
+  for (const file of files) assert.ok(listed.has(file), file);
 });
 
 test("the index of names has each public name once, and no other", () => {

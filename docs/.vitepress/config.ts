@@ -1,7 +1,7 @@
 /** The site of the guide: `deno task docs` builds it together with the reference and the playground. */
 import { readFileSync } from "node:fs";
-import { defineConfig } from "vitepress";
-import { background, guide } from "./pages.ts";
+import { type DefaultTheme, defineConfig } from "vitepress";
+import { background, guide, migrating } from "./pages.ts";
 import { type Item, linkNames } from "./reference.ts";
 
 const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
@@ -13,8 +13,12 @@ const firstScreen = {
   sizes: process.env.INTERLOCK_SIZES ?? "",
 };
 
-const links = (pages: readonly (readonly [string, string])[]) =>
-  pages.map(([text, page]) => ({ text, link: `/${page}` }));
+const links = (pages: readonly (readonly [string, string])[]): DefaultTheme.SidebarItem[] =>
+  pages.map(([text, page]) => ({
+    text,
+    link: `/${page}`,
+    ...page === "migrating" && { collapsed: true, items: links(migrating) },
+  }));
 
 /** Written by TypeDoc. */
 const names: Item[] = JSON.parse(readFileSync(new URL("../reference/typedoc-sidebar.json", import.meta.url), "utf8"));

@@ -1,4 +1,4 @@
-/** The pages of the guide in reading order: titles and files. The sidebar shows them, and llms.txt has them one after the other. */
+/** The pages of the guide in reading order: titles and files, as the sidebar shows them and llms.txt contains them. */
 
 export const guide = [
   ["Getting started", "getting-started"],
@@ -19,6 +19,15 @@ export const guide = [
   ["Migrating", "migrating"],
   ["Examples", "examples"],
   ["Reference", "reference"],
+] as const;
+
+/** They stand below "Migrating". */
+export const migrating = [
+  ["From other locks", "migrating/locks"],
+  ["From other pools and limiters", "migrating/pools"],
+  ["From other Redis locks", "migrating/redis"],
+  ["From other shutdowns", "migrating/shutdown"],
+  ["From other languages", "migrating/languages"],
 ] as const;
 
 export const background = [
