@@ -4,8 +4,8 @@
  */
 import process from "node:process";
 
-/** The state of a task. */
-export type State = "idle" | "waits" | "holds" | "timed out" | "cut" | "killed";
+/** The state of a task. It "holds" a lock or permits; after a wait for something that cannot be held, it "works". */
+export type State = "idle" | "waits" | "holds" | "works" | "open" | "timed out" | "cut" | "killed";
 
 const FRAME = 40; // ms
 const LABEL = 14;
@@ -14,6 +14,8 @@ const LOOK: Record<State, { cell: string; colour: string }> = {
   idle: { cell: " ", colour: "" },
   waits: { cell: "░", colour: "\x1b[33m" },
   holds: { cell: "█", colour: "\x1b[32m" },
+  works: { cell: "█", colour: "\x1b[36m" },
+  open: { cell: "█", colour: "\x1b[36m" },
   "timed out": { cell: "x", colour: "\x1b[31m" },
   cut: { cell: "x", colour: "\x1b[31m" },
   killed: { cell: "✕", colour: "\x1b[31m" },

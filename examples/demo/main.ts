@@ -18,7 +18,7 @@ const scenarios: Record<string, (stage: Stage) => Promise<Row[]>> = {
   pool: primitives.pool,
 };
 
-const HELP = `Shows tasks that take turns. On a terminal: ░ waits, █ holds, x timed out or was cut.
+const HELP = `Shows tasks that take turns. On a terminal: ░ waits, █ holds, works or is open, x timed out or was cut.
 
 Usage: deno task demo [SCENARIO…]
 

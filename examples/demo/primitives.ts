@@ -62,13 +62,13 @@ export async function event(stage: Stage): Promise<Row[]> {
   let wakeUps = 0, asked = 0;
   await stage.picture(named("runner", 4), async (lanes) => {
     setTimeout(() => start.set(), 300);
-    await Promise.all(lanes.map((lane, i) =>
-      visit(lane, async () => {
-        await start.wait();
-        wakeUps++;
-        return open();
-      }, STEP * (i + 1))
-    ));
+    await Promise.all(lanes.map(async (lane, i) => {
+      await waited(lane, start.wait());
+      wakeUps++;
+      lane.is("works");
+      await sleep(STEP * (i + 1));
+      lane.is("idle");
+    }));
   });
   let started = false;
   setTimeout(() => started = true, 100);
@@ -87,7 +87,7 @@ export async function setEvent(stage: Stage): Promise<Row[]> {
   let left = 0;
   await stage.picture([...named("connection", 3), "slow one", "shutdown"], async (lanes) => {
     for (const [i, lane] of lanes.slice(0, 4).entries()) {
-      lane.is("holds");
+      lane.is("open");
       const lasts = sleep(i === 3 ? 60_000 : 100 * (i + 1), undefined, { signal: stop.signal });
       connections.track(lasts.then(() => lane.is("idle"), () => lane.is("cut")));
     }
@@ -114,7 +114,7 @@ export async function condition(stage: Stage): Promise<Row[]> {
   await stage.picture(["producer", "consumer"], async ([producer, consumer]) => {
     const turn = async (lane: Lane, act: () => Promise<unknown>, work: number) => {
       await waited(lane, act());
-      lane.is("holds");
+      lane.is("works");
       await sleep(work);
     };
     const produce = async () => {
@@ -153,7 +153,7 @@ export async function barrier(stage: Stage): Promise<Row[]> {
   await stage.picture(named("worker", 3), (lanes) =>
     Promise.all(lanes.map(async (lane, i) => {
       for (let round = 0; round < 2; round++) {
-        lane.is("holds");
+        lane.is("works");
         await sleep(STEP * (1 + 2 * i));
         lane.is("waits");
         await meeting.wait();
@@ -199,7 +199,7 @@ export async function pool(stage: Stage): Promise<Row[]> {
       const task = pool.createTask(async () => {
         starts.push(STEP * Math.round((performance.now() - begun) / STEP));
         most = Math.max(most, ++inside);
-        lane.is("holds");
+        lane.is("works");
         await sleep(steps * STEP);
         lane.is("idle");
         inside--;
