@@ -149,7 +149,7 @@ export function summary(title: string, lanes: readonly Row[]): string {
   const those = (state: State) =>
     names(lanes.filter(({ spans }) => spans.at(-1)?.to === undefined && spans.at(-1)?.state === state));
   const ended = names(lanes.filter(({ marks }) => marks.some(({ sign }) => sign === "✕")));
-  const parts = [["inside", those("holds") || those("shares")], ["waiting", those("waits")], ["cancelled", ended]];
+  const parts = [["inside", those("holds") || those("shares")], ["waiting", those("waits")], ["ended early", ended]];
   const facts = parts.filter(([, names]) => names !== "").map(([what, names]) => `${what}: ${names}`);
   return `${title}. ${facts.join("; ") || (lanes.length > 0 ? "All have finished" : "Nothing yet")}.`;
 }
