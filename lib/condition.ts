@@ -21,7 +21,7 @@ import { timersEndWithRequest } from "./internal/platform.ts";
 import { show } from "./internal/show.ts";
 import { exposeState, stateOf } from "./internal/state.ts";
 import {
-  cancelQueues,
+  closeQueues,
   Rejection,
   remove,
   type Resolve,
@@ -267,7 +267,7 @@ export class Condition implements Acquirable<Guard> {
    * @param reason Default: an AbortError.
    */
   cancel(reason?: unknown): void {
-    cancelQueues([this.#queue], reason);
+    closeQueues([this.#queue], reason);
   }
 
   /** Throws if the condition or its lock is closed: a wait could not take a closed lock back. */

@@ -7,7 +7,7 @@ import { admit, promised, readName } from "./internal/check.ts";
 import { isPlain } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
-import { cancelQueues, reportGrant, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
+import { closeQueues, reportGrant, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
 import { describe, type WaitedFor } from "./internal/waited_for.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
@@ -30,8 +30,8 @@ import type { NameOptions, WaitOptions } from "./types.ts";
  * ```
  */
 export class Event {
-  // #set implies #queue.size === 0; #last !== undefined implies that its waiter is the last in the queue
-  #set = false;
+  // #isSet implies #queue.size === 0; #last !== undefined implies that its waiter is the last in the queue
+  #isSet = false;
   /** The promise of the last waiter if nothing can cancel it; later calls without options share it. */
   #last: Promise<void> | undefined = undefined;
   /** The number of waiters that share an earlier waiter's promise and are not in the queue. */
@@ -61,7 +61,7 @@ export class Event {
 
   /** Whether the flag is set. */
   get isSet(): boolean {
-    return this.#set;
+    return this.#isSet;
   }
 
   /** The number of waiters. */
@@ -76,7 +76,7 @@ export class Event {
 
   /** Sets the flag and releases all waiters, even if it is cleared right after. */
   set(): void {
-    this.#set = true;
+    this.#isSet = true;
     this.#last = undefined;
     this.#sharing = 0;
     wake(this.#queue, undefined);
@@ -84,7 +84,7 @@ export class Event {
 
   /** Clears the flag. Waiters that were released stay released. */
   clear(): void {
-    this.#set = false;
+    this.#isSet = false;
   }
 
   /**
@@ -108,7 +108,7 @@ export class Event {
     return promised(() => {
       const limits = admit(options, this.#queue, this.#self);
       const waiter = new Waiter<void>(this.#self);
-      if (!this.#set) {
+      if (!this.#isSet) {
         const isShared = limits === undefined && isPlain; // an observer of the wait may set the flag, and stop observing
         const granted = this.#queue.wait(waiter, limits);
         this.#last = isShared ? granted : undefined;
@@ -128,6 +128,6 @@ export class Event {
   cancel(reason?: unknown): void {
     this.#last = undefined;
     this.#sharing = 0;
-    cancelQueues([this.#queue], reason);
+    closeQueues([this.#queue], reason);
   }
 }

@@ -175,7 +175,7 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
    * @param reason Default: an AbortError.
    */
   cancel(reason?: unknown): void {
-    this.#entries.cancel(reason);
+    this.#entries.close(reason);
   }
 }
 

@@ -9,9 +9,10 @@ import { checkKey, promised } from "./internal/check.ts";
 import { step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
-import type { StartLog, Terms } from "./internal/start_log.ts";
-import { Budgets, cancelStarts, isIdle, StartQueue } from "./internal/start_queue.ts";
+import type { Terms } from "./internal/start_log.ts";
+import { Budgets, closeStarts, isIdle, StartQueue } from "./internal/start_queue.ts";
 import { Timer } from "./internal/timer.ts";
+import type { WaitedFor } from "./internal/waited_for.ts";
 import type { RateBudget, RateLimiterOptions, RateOptions } from "./rate_limiter.ts";
 
 /** Up to this number of entries no timer is set for idle keys. */
@@ -51,12 +52,10 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   // Every key that is not idle has an entry. More than FEW entries imply that #timer is set, which removes idle keys one
   // to two intervals after their first starts.
   readonly #entries = new Map<K, StartQueue>();
-  readonly #name: string | undefined;
   readonly #shared: Budgets;
   /** The queue of a key that was never used, which a change of the limits changes, too. */
   readonly #unused: StartQueue;
   readonly #budgets: readonly KeyedRateLimiterBudget<K>[];
-  #end: { readonly reason: unknown } | undefined;
   readonly #timer = new Timer(() => this.#sweep());
 
   static {
@@ -85,16 +84,16 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   constructor(budgets: readonly Pick<RateBudget, "limit" | "interval" | "kind">[], options?: RateOptions);
   constructor(...args: unknown[]) {
     const { terms, name, maxWaiting } = readBudgets(args);
-    this.#name = name;
     this.#shared = new Budgets(terms, maxWaiting);
-    this.#unused = this.#queueOf();
+    this.#unused = new StartQueue(this.#shared, targetOf(name));
     const change = (change: () => void) => this.#change(change);
-    this.#budgets = terms.map((each, i) => new KeyedBudget<K>(each, change, (key) => this.#remaining(key, i)));
+    const remaining = (key: K, i: number) => this.#use(key, (starts) => starts.remaining(i));
+    this.#budgets = terms.map((each, i) => new KeyedBudget<K>(each, change, (key) => remaining(key, i)));
   }
 
   /** The name shown with the key in error messages and diagnostics. */
   get name(): string | undefined {
-    return this.#name;
+    return this.#unused.self.name;
   }
 
   /**
@@ -139,7 +138,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
 
   /** Whether it was cancelled. */
   get closed(): boolean {
-    return this.#end !== undefined;
+    return this.#unused.waits.closed;
   }
 
   /** The length of the queue for `key`. */
@@ -152,7 +151,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * Starts that a new call of `key` could make now: 0 while calls wait, while the key is blocked, and after `cancel`.
    */
   remaining(key: K): number {
-    return this.#remaining(key, 0);
+    return this.#budgets[0]!.remaining(key);
   }
 
   /**
@@ -262,12 +261,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @param reason Default: an AbortError.
    */
   cancel(reason?: unknown): void {
-    this.#end ??= { reason };
-    cancelStarts([...this.#entries.values()], reason);
-  }
-
-  #remaining(key: K, budget: number): number {
-    return this.#use(key, (starts) => starts.remaining(budget));
+    closeStarts([this.#unused, ...this.#entries.values()], reason);
   }
 
   /** Calls `fn` with the start queue of the key, and removes the key if it is idle afterwards. */
@@ -276,8 +270,8 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
     let starts = this.#entries.get(key);
     if (starts === undefined) {
       this.#unused.advance();
-      starts = this.#queueOf(key, this.#unused.logs);
-      starts.waits.end = this.#end;
+      starts = new StartQueue(this.#shared, targetOf(this.name, key), this.#unused.logs);
+      starts.waits.end = this.#unused.waits.end;
       this.#entries.set(key, starts);
     }
     try {
@@ -286,14 +280,6 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
       if (this.#isIdle(starts)) this.#entries.delete(key); // the call was refused, or only read a value
       this.#setTimer();
     }
-  }
-
-  #queueOf(key?: K, unused?: readonly StartLog[]): StartQueue {
-    return new StartQueue(
-      this.#shared,
-      { kind: "key", noun: "rate limiter", isHeld: false, name: this.#name, key },
-      unused,
-    );
   }
 
   /** Whether an entry that is made anew would be the same. */
@@ -316,7 +302,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   /** Changes the numbers, and serves all keys. */
   #change(change: () => void): void {
     const queues = [...this.#entries.values()];
-    for (const starts of [this.#unused, ...queues]) starts.settle();
+    for (const starts of [this.#unused, ...queues]) starts.beforeChange();
     change();
     step(() => {
       for (const starts of queues) starts.serve();
@@ -326,8 +312,12 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   }
 }
 
+function targetOf(name: string | undefined, key?: unknown): WaitedFor {
+  return { kind: "key", noun: "rate limiter", isHeld: false, name, key };
+}
+
 class KeyedBudget<K> extends BudgetNumbers implements KeyedRateLimiterBudget<K> {
-  readonly #remaining: (key: K) => number;
+  readonly remaining: (key: K) => number;
 
   static {
     show(KeyedBudget, "KeyedRateLimiterBudget", ["limit", "interval"]);
@@ -335,10 +325,6 @@ class KeyedBudget<K> extends BudgetNumbers implements KeyedRateLimiterBudget<K> 
 
   constructor(terms: Terms, change: (change: () => void) => void, remaining: (key: K) => number) {
     super(terms, change);
-    this.#remaining = remaining;
-  }
-
-  remaining(key: K): number {
-    return this.#remaining(key);
+    this.remaining = remaining;
   }
 }

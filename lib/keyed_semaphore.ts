@@ -189,7 +189,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
    * @param reason Default: an AbortError.
    */
   cancel(reason?: unknown): void {
-    this.#entries.cancel(reason);
+    this.#entries.close(reason);
   }
 
   #check(permits: number): void {

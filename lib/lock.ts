@@ -10,7 +10,7 @@ import { runHolding } from "./internal/hold.ts";
 import { hook } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { COPY, exposeState } from "./internal/state.ts";
-import { cancelQueues } from "./internal/wait_queue.ts";
+import { closeQueues } from "./internal/wait_queue.ts";
 import { wrapped } from "./internal/wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
@@ -157,6 +157,6 @@ export class Lock implements Acquirable<Guard> {
    * @param reason Default: an AbortError.
    */
   cancel(reason?: unknown): void {
-    cancelQueues([this.#mutex.queue], reason);
+    closeQueues([this.#mutex.queue], reason);
   }
 }

@@ -16,7 +16,7 @@ import { hook, step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
 import {
-  cancelQueues,
+  closeQueues,
   grant,
   reject,
   reportGiveUp,
@@ -219,7 +219,7 @@ export class Queue<T> implements AsyncIterable<T> {
   cancel(reason?: unknown): void {
     const dropped = this.#items.size;
     this.#items = new Items();
-    cancelQueues([this.#putters, this.#getters], reason);
+    closeQueues([this.#putters, this.#getters], reason);
     this.#finish(Math.min(dropped, this.#unfinished));
   }
 

@@ -9,7 +9,7 @@ import { promised } from "./internal/check.ts";
 import { show } from "./internal/show.ts";
 import { COPY, exposeState } from "./internal/state.ts";
 import type { Terms } from "./internal/start_log.ts";
-import { Budgets, cancelStarts, StartQueue } from "./internal/start_queue.ts";
+import { Budgets, closeStarts, StartQueue } from "./internal/start_queue.ts";
 import { describe } from "./internal/waited_for.ts";
 import { wrapped } from "./internal/wrap.ts";
 import type { MaxWaitingOptions, WaitOptions } from "./types.ts";
@@ -123,7 +123,7 @@ export class RateLimiter {
     const self = describe("rate-limiter", "acquire rate limiter", name);
     const starts = this.#starts = new StartQueue(new Budgets(terms, maxWaiting), self);
     const change = (change: () => void) => {
-      starts.settle();
+      starts.beforeChange();
       change();
       starts.serve();
     };
@@ -301,7 +301,7 @@ export class RateLimiter {
    * @param reason Default: an AbortError.
    */
   cancel(reason?: unknown): void {
-    cancelStarts([this.#starts], reason);
+    closeStarts([this.#starts], reason);
   }
 }
 

@@ -11,7 +11,7 @@ import { Hold, runHolding, setOwner } from "./internal/hold.ts";
 import { nameClass } from "./internal/class_name.ts";
 import { show } from "./internal/show.ts";
 import { COPY, exposeState } from "./internal/state.ts";
-import { cancelQueues, type Waiter, WaitQueue } from "./internal/wait_queue.ts";
+import { closeQueues, type Waiter, WaitQueue } from "./internal/wait_queue.ts";
 import { type Wrapped, wrapped } from "./internal/wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
@@ -120,7 +120,7 @@ export class RwLock {
    * @param reason Default: an AbortError.
    */
   cancel(reason?: unknown): void {
-    cancelQueues([this.#permits.queue], reason);
+    closeQueues([this.#permits.queue], reason);
   }
 }
 
@@ -230,7 +230,7 @@ class Side<G extends Hold = Hold> implements RwLockSide<G>, PermitsOwner {
     step(() => {
       hook?.release(this, spent);
       hook?.grant(reader, guard, 1);
-      this.#permits.afterLeave();
+      this.#permits.serve();
     });
     return guard;
   }

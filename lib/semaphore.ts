@@ -9,7 +9,7 @@ import { Permits } from "./internal/permits.ts";
 import { runHolding } from "./internal/hold.ts";
 import { show } from "./internal/show.ts";
 import { COPY, exposeState, stateOf } from "./internal/state.ts";
-import { cancelQueues } from "./internal/wait_queue.ts";
+import { closeQueues } from "./internal/wait_queue.ts";
 import { wrapped } from "./internal/wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
@@ -173,7 +173,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    * @param reason Default: an AbortError.
    */
   cancel(reason?: unknown): void {
-    cancelQueues([this.#permits.queue], reason);
+    closeQueues([this.#permits.queue], reason);
   }
 }
 

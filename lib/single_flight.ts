@@ -153,7 +153,7 @@ class Flight implements Served {
   }
 
   /** Abandons the run when all callers have cancelled. */
-  afterLeave(reason: unknown): void {
+  serve(reason: unknown): void {
     if (this.callers.size > 0) return;
     this.#end();
     this.#controller?.abort(reason);

@@ -30,10 +30,10 @@ export interface CancelLimits extends Partial<WaitLimits> {
   readonly keepsAlive?: boolean;
 }
 
-/** Served after waits have left. */
+/** The queue that a cancelled wait has left: later waiters may fit now. */
 export interface Served {
-  /** Called for each wait, with its reason, after all that left together are settled. Idempotent. Must not throw. */
-  afterLeave(reason: unknown): void;
+  /** Called for each cancelled wait with its reason, once all that left together are settled. Must not throw. */
+  serve(reason: unknown): void;
 }
 
 /** One wait that can be cancelled, until it is cancelled or `end` is called. */
@@ -101,7 +101,7 @@ function cancelAll(all: readonly Cancellation[], outcome: CancelOutcome): void {
   }
   const reasons: unknown[] = [];
   for (const one of all) reasons.push(one.settle(outcome));
-  for (let i = 0; i < all.length; i++) all[i]!.served?.afterLeave(reasons[i]);
+  for (let i = 0; i < all.length; i++) all[i]!.served?.serve(reasons[i]);
 }
 
 /** What ends waits: the abort of a signal, or the end of a time. It is linked in a ring with its waits. */
@@ -233,7 +233,7 @@ class Callback extends Cancellation implements Served {
     return this;
   }
 
-  afterLeave(outcome: CancelOutcome): void {
+  serve(outcome: CancelOutcome): void {
     this.#fn(outcome);
   }
 }

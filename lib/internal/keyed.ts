@@ -8,7 +8,7 @@ import { checkKey, type QueueOptions, readQueueOptions } from "./check.ts";
 import { type Hold, runHolding } from "./hold.ts";
 import { COPY, exposeState } from "./state.ts";
 import { show } from "./show.ts";
-import { cancelQueues, type WaitQueue } from "./wait_queue.ts";
+import { closeQueues, type WaitQueue } from "./wait_queue.ts";
 import { closedError, type WaitedFor } from "./waited_for.ts";
 import { type Wrapped, wrapped } from "./wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "../types.ts";
@@ -52,9 +52,9 @@ export class Entries<K, E extends Entry> extends Map<K, E> {
   }
 
   /** Closes all entries for good, and rejects their waiters, in order for each key. */
-  cancel(reason: unknown): void {
+  close(reason: unknown): void {
     this.closed = true;
-    cancelQueues(Array.from(this.values(), ({ queue }) => queue), reason);
+    closeQueues(Array.from(this.values(), ({ queue }) => queue), reason);
   }
 }
 

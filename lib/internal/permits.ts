@@ -67,7 +67,7 @@ export class Permits implements PermitsOwner, Served {
   setMost(most: number): void {
     this.value += most - this.most;
     this.most = most;
-    step(() => this.afterLeave());
+    step(() => this.serve());
   }
 
   /** Takes permits or waits for them. Throws if closed. */
@@ -78,7 +78,7 @@ export class Permits implements PermitsOwner, Served {
 
   onRelease(permits: number): void {
     this.add(permits);
-    this.afterLeave();
+    this.serve();
   }
 
   /** Adds permits without a guard, and grants to the waiters that fit now. */
@@ -86,12 +86,12 @@ export class Permits implements PermitsOwner, Served {
     this.add(permits);
     step(() => {
       hook?.giveBack(this, permits);
-      this.afterLeave();
+      this.serve();
     });
   }
 
   /** Grants to the waiters that fit now. */
-  afterLeave(): void {
+  serve(): void {
     while (this.value > 0) {
       const next = this.queue.peek();
       if (next === undefined) return;

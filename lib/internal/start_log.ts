@@ -25,7 +25,7 @@ export interface StartLog {
    */
   advance(now: number, turn: number): void;
   /** Called before the terms change. */
-  settle(now: number): void;
+  beforeChange(now: number): void;
   /** When `permits` starts will be allowed; `Infinity` for more than the limit. */
   readyAt(permits: number): number;
   /** The number of starts that are allowed now. */
@@ -74,7 +74,7 @@ export class WindowLog implements StartLog {
     this.first = 0;
   }
 
-  settle(): void {}
+  beforeChange(): void {}
 
   readyAt(permits: number): number {
     const { limit } = this.terms;

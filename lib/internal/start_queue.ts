@@ -16,7 +16,7 @@ import { type StartLog, type Terms, WindowLog } from "./start_log.ts";
 import { ROUNDING, Timer } from "./timer.ts";
 import { startTimer } from "./timers.ts";
 import { TokenBucket } from "./token_bucket.ts";
-import { cancelQueues, grant, reportGrant, Waiter, waitersOf, WaitQueue } from "./wait_queue.ts";
+import { closeQueues, grant, reportGrant, Waiter, waitersOf, WaitQueue } from "./wait_queue.ts";
 import type { WaitedFor } from "./waited_for.ts";
 
 interface StartOptions extends WaitOptions {
@@ -26,7 +26,7 @@ interface StartOptions extends WaitOptions {
 /** Milliseconds by which no real timer fires early. If a timer does, it is of a replaced clock. */
 const EARLY = 2;
 /** Milliseconds between checks of a waiter whose timer may have ended with another request. */
-const LOOK_AGAIN = 1000;
+const CHECK_INTERVAL = 1000;
 
 /**
  * With a replaced clock, a turn of the event loop may take any time, so the moment of the grant counts as the start.
@@ -89,7 +89,7 @@ export class StartQueue {
   blockedUntil = 0;
   /** When this turn's starts began, until all of their callers have resumed. */
   private turn: number | undefined = undefined;
-  /** Whether a call was granted since `goOn` looked. */
+  /** Whether a call was granted since `endTurn` last checked. */
   private hasGranted = false;
 
   /** @param unused The logs of a queue without starts, which are copied. */
@@ -152,7 +152,7 @@ export class StartQueue {
 
   /** Serves the queue while a call waits, on platforms whose timers end with the request that set them. */
   serveAlong(call: { readonly waits: boolean }): void {
-    const untilNext = () => Math.min(Math.max(this.due - this.budgets.clock.now(), 1), LOOK_AGAIN);
+    const untilNext = () => Math.min(Math.max(this.due - this.budgets.clock.now(), 1), CHECK_INTERVAL);
     startTimer(untilNext(), () => {
       this.serve();
       return call.waits ? untilNext() : undefined;
@@ -204,14 +204,9 @@ export class StartQueue {
   }
 
   /** Called before the terms change, so that it does not matter when they were used last. */
-  settle(): void {
+  beforeChange(): void {
     const now = this.advance();
-    for (const log of this.logs) log.settle(now);
-  }
-
-  /** Cancelled waiters have left the queue. */
-  afterLeave(): void {
-    this.serve();
+    for (const log of this.logs) log.beforeChange(now);
   }
 
   /** Grants all starts that are allowed by now, and sets the timer for the next. */
@@ -242,13 +237,16 @@ export class StartQueue {
     addTo(this.logs, starts, now);
     if (!isNow && performance.now === platformNow) {
       this.hasGranted = true;
-      if (this.turn === undefined) void this.goOn(now);
+      if (this.turn === undefined) void this.endTurn(now);
     }
     return true;
   }
 
-  /** Uses `await`, because a fake clock may replace `queueMicrotask` but not `await`. */
-  private async goOn(now: number): Promise<void> {
+  /**
+   * Moves the starts of this turn on when all of their callers have resumed. Uses `await`, because a fake clock may
+   * replace `queueMicrotask` but not `await`.
+   */
+  private async endTurn(now: number): Promise<void> {
     this.turn = now;
     while (this.hasGranted) {
       this.hasGranted = false;
@@ -282,8 +280,8 @@ export function isIdle(queue: StartQueue): boolean {
 }
 
 /** Closes limiters for good and rejects all waiters in one step. Cancelling again has no effect. */
-export function cancelStarts(queues: readonly StartQueue[], reason: unknown): void {
-  cancelQueues(queues.map(({ waits }) => waits), reason);
+export function closeStarts(queues: readonly StartQueue[], reason: unknown): void {
+  closeQueues(queues.map(({ waits }) => waits), reason);
   for (const queue of queues) queue.setTimer();
 }
 

@@ -11,7 +11,7 @@ import { currentProcess, timersEndWithRequest } from "./platform.ts";
  */
 const LONGEST_DELAY = timersEndWithRequest ? 1000 : 2 ** 31 - 1;
 
-/** That of the real clock. */
+/** The one in force when this module is loaded: as a rule that of the platform, which never throws. */
 const firstClear = clearTimeout;
 export const now: () => number = performance.now.bind(performance);
 
@@ -41,7 +41,7 @@ export function startTimer(timeout: number, fn: () => number | void, keepsAlive:
   };
   start(timeout);
   return () => {
-    if (clear === firstClear || clear === clearTimeout) clear(id as number); // that of a removed clock may throw
+    if (clear === firstClear || clear === clearTimeout) clear(id as number); // one of a removed fake clock may throw
   };
 }
 

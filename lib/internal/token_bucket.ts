@@ -33,7 +33,7 @@ export class TokenBucket implements StartLog {
     this.cut(now);
   }
 
-  settle(now: number): void {
+  beforeChange(now: number): void {
     const { limit } = this.terms;
     this.level = Math.min(limit, this.levelAt(now) + limit * ROUNDED); // a fraction rounded down would delay starts
     this.since = now;

@@ -30,7 +30,7 @@ export class Waiter<T> {
   next: Waiter<T> | undefined = undefined;
   /** Its cancellation, if it can be cancelled. */
   cancellation: WaitCancellation | undefined = undefined;
-  /** Settles its promise. Set before it joins a queue. */
+  /** Settles its promise. Set in the step in which it joins a queue. */
   resolve!: Resolve<T>;
 
   constructor(target: WaitedFor, permits = 1) {
@@ -250,7 +250,7 @@ export function wake<T, W extends Waiter<T>>(queue: WaitQueue<T, W>, value: T, m
  *
  * @param reason Default: an AbortError.
  */
-export function cancelQueues<T, W extends Waiter<T>>(
+export function closeQueues<T, W extends Waiter<T>>(
   queues: readonly WaitQueue<T, W>[],
   reason: unknown = abortError(),
 ): void {

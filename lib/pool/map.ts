@@ -86,12 +86,12 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     this.#begin();
     const ready = this.#results.tryRead();
     if (ready !== undefined) {
-      if (this.#hasRoomAgain()) this.poke(); // one wake-up for several items, not one at every read
+      if (this.#hasRoomAgain()) this.checkRoom(); // one wake-up for several items, not one at every read
       return Promise.resolve(ready);
     }
     const read = this.#results.read();
     if (this.#phase === "over") this.#endReads();
-    else this.poke();
+    else this.checkRoom();
     return read;
   }
 
@@ -118,7 +118,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     this.#stop({ error: reason, isFailure: false });
   }
 
-  poke(): void {
+  checkRoom(): void {
     if (this.#canPull()) this.#wake?.();
   }
 
@@ -135,7 +135,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     } catch (refusal) {
       this.cancel(refusal);
     }
-    this.poke();
+    this.checkRoom();
   }
 
   /** Runs from the call of `map`; waits for the first read, then pulls. */
@@ -157,20 +157,20 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   }
 
   /** The maximum number of functions at a time. At least 1, so that the map of a paused pool waits in the queue. */
-  #most(): number {
+  #maxRunning(): number {
     return this.#pool.slots.limit || 1;
   }
 
   /** Whether enough results were read, since pulling stopped for lack of room, to be worth a wake-up. */
   #hasRoomAgain(): boolean {
-    const room = Math.max(this.#buffer, this.#most());
+    const room = Math.max(this.#buffer, this.#maxRunning());
     return this.#results.ahead === room - Math.max(room >> 2, 1);
   }
 
   /** While all functions run, an asynchronous source is asked for one item ahead, so that it works meanwhile. */
   #canPull(): boolean {
     if (this.#phase !== "pulling" || this.#isWaiting) return false;
-    const most = this.#most();
+    const most = this.#maxRunning();
     if (this.#running >= most) return this.#source?.canAskAhead === true;
     return this.#results.ahead < most || this.#results.ahead < this.#buffer;
   }
@@ -188,7 +188,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
           const asked = source.ask();
           if (asked !== undefined) return void this.#wait(asked);
           this.#noticeEnd();
-          if (this.#phase !== "pulling" || this.#running >= this.#most()) continue; // the source's own code may do that
+          if (this.#phase !== "pulling" || this.#running >= this.#maxRunning()) continue; // the source's own code may do that
         }
         const call = this.#nextCall();
         if (!this.#pool.slots.tryTake(call)) return void this.#wait(this.#pool.slots.wait(call), call);
@@ -212,7 +212,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     this.#noticeEnd();
     if (call !== undefined && this.#phase === "pulling") this.#start(call, this.#source!.take());
     else if (call !== undefined) this.#pool.slots.free(call);
-    this.#goOn();
+    this.#pullOrEnd();
   }
 
   #noticeEnd(): void {
@@ -244,11 +244,11 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
         return follow(result, (value) => {
           this.#results.fill(node, index, value);
           this.#free(call);
-          this.#goOn();
+          this.#pullOrEnd();
         }, (error) => {
           this.#fail(error);
           this.#free(call);
-          this.#goOn();
+          this.#pullOrEnd();
         });
       }
       this.#results.fill(node, index, result);
@@ -265,7 +265,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     this.#pool.slots.free(call);
   }
 
-  #goOn(): void {
+  #pullOrEnd(): void {
     this.#pull();
     if (this.#running === 0 && this.#isIdle()) this.#wake?.();
   }

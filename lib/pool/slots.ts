@@ -16,7 +16,7 @@ import { CallQueue } from "./call_queue.ts";
 export class Slots implements Served {
   // waiting > 0 implies that no slot is free or that the first call waits for its start.
   active = 0;
-  /** Later calls may get slots when it changes: call {@linkcode Slots.afterLeave} then. */
+  /** Later calls may get slots when it changes: call {@linkcode Slots.serve} then. */
   limit: number;
   readonly rate: StartQueue | undefined;
   readonly #onServed: () => void;
@@ -87,7 +87,7 @@ export class Slots implements Served {
   }
 
   /** After cancelled calls have left or the limit has changed, later calls may get slots. */
-  afterLeave(): void {
+  serve(): void {
     this.#serve();
   }
 

@@ -23,7 +23,7 @@ export interface MapInProgress {
   /** Ends the map early because the pool is cancelled. */
   cancel(reason: unknown): void;
   /** Checks again whether there is room for more items. */
-  poke(): void;
+  checkRoom(): void;
 }
 
 export class PoolState {
@@ -66,8 +66,8 @@ export class PoolState {
 
   setLimit(limit: number): void {
     this.slots.limit = limit;
-    step(() => this.slots.afterLeave());
-    for (const map of this.maps) map.poke();
+    step(() => this.slots.serve());
+    for (const map of this.maps) map.checkRoom();
   }
 
   /** Throws if the pool is closed, and then if the signal of a call has aborted. */

@@ -102,7 +102,7 @@ class Request {
 
   #onAnswer(lock: unknown): Promise<void> | undefined {
     if (this.#isOver) return undefined;
-    this.#settle();
+    this.#finish();
     if (lock === null) {
       this.#resolve(undefined);
       return undefined;
@@ -127,13 +127,13 @@ class Request {
 
   /** Ends the request without a grant. */
   #fail(reason: unknown, outcome: CancelOutcome | "error"): void {
-    this.#settle();
+    this.#finish();
     this.#withdrawn.abort();
     this.#reject(reason);
     if (this.#isReported && hook !== undefined) hook.giveUp(this.#spec, this.#hold, outcome, 1);
   }
 
-  #settle(): void {
+  #finish(): void {
     this.#isOver = true;
     this.#registration?.end();
   }
