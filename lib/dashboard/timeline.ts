@@ -149,9 +149,9 @@ export function summary(title: string, lanes: readonly Row[]): string {
   const those = (state: State) =>
     names(lanes.filter(({ spans }) => spans.at(-1)?.to === undefined && spans.at(-1)?.state === state));
   const ended = names(lanes.filter(({ marks }) => marks.some(({ sign }) => sign === "✕")));
-  const parts = [["inside", those("holds") || those("shares")], ["waiting", those("waits")], ["ended early", ended]];
+  const parts = [["Inside", those("holds") || those("shares")], ["Waiting", those("waits")], ["Ended early", ended]];
   const facts = parts.filter(([, names]) => names !== "").map(([what, names]) => `${what}: ${names}`);
-  return `${title}. ${facts.join("; ") || (lanes.length > 0 ? "All have finished" : "Nothing yet")}.`;
+  return `${title}. ${facts.join(". ") || (lanes.length > 0 ? "All have finished" : "Nothing yet")}.`;
 }
 
 function round(value: number): number {

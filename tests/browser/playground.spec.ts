@@ -33,7 +33,7 @@ test("every primitive plays to its end, within the window", async ({ page }) => 
 test("a button cancels a wait", async ({ page }) => {
   await choose(page, "Lock");
   await page.getByRole("button", { name: "✕ task 4" }).click();
-  await expect(page.locator("#status")).toContainText("ended early: task 4");
+  await expect(page.locator("#status")).toContainText("Ended early: task 4");
   await expect(page.locator("#chart")).toContainText("✕ AbortError");
 });
 
