@@ -48,7 +48,7 @@ test("it can be used by keyboard", async ({ page }) => {
   await expect(page.locator("#save")).toBeFocused();
   await page.getByRole("button", { name: /✕/ }).first().focus();
   await page.keyboard.press("Enter");
-  await expect(page.locator("#status")).toContainText("cancelled");
+  await expect(page.locator("#status")).toContainText("Ended early");
   const focused = "document.activeElement.parentElement.id === 'waiters' || document.activeElement.id === 'play'";
   expect(await page.evaluate(focused), "the focus stays in the row").toBe(true);
 });
