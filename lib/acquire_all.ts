@@ -111,10 +111,10 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
     const deadline = limits === undefined ? Infinity : performance.now() + limits.timeout;
     for (let i = 0; i < locks.length; i++) {
       const { thing, index, remote } = locks[i]!;
-      const rest = restOf(limits, deadline);
+      const next = nextOptions(limits, deadline);
       // A free local lock is taken in the caller's own turn, so that a later call cannot overtake.
       const free = remote === "" ? thing.tryAcquire() as AnyGuard | undefined : undefined;
-      guards[index] = free ?? await thing.acquire(rest);
+      guards[index] = free ?? await thing.acquire(next);
     }
     return new Group(guards, locks) as unknown as GuardGroup<GuardsOf<L>>;
   } catch (error) {
@@ -127,7 +127,7 @@ export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]
 }
 
 /** The options for the next acquisition. */
-function restOf(limits: WaitLimits | undefined, deadline: number): WaitOptions | undefined {
+function nextOptions(limits: WaitLimits | undefined, deadline: number): WaitOptions | undefined {
   if (limits === undefined) return undefined;
   throwIfAborted(limits); // a free lock is acquired without checking it
   const { signal, timeout } = limits;

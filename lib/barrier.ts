@@ -34,7 +34,7 @@ import type { NameOptions, WaitOptions } from "./types.ts";
 export class Barrier {
   // #queue.size < #parties; #broken implies #queue.size === 0
   readonly #parties: number;
-  readonly #self: WaitedFor;
+  readonly #target: WaitedFor;
   readonly #queue = new WaitQueue<number>();
   #broken = false;
 
@@ -54,12 +54,12 @@ export class Barrier {
   constructor(parties: number, options?: NameOptions) {
     checkInteger(parties, "parties", 1);
     this.#parties = parties;
-    this.#self = describe("barrier", "wait at barrier", readName(options));
+    this.#target = describe("barrier", "wait at barrier", readName(options));
   }
 
   /** The name shown in error messages and diagnostics. */
   get name(): string | undefined {
-    return this.#self.name;
+    return this.#target.name;
   }
 
   /** How many calls of `wait` make a round. */
@@ -98,7 +98,7 @@ export class Barrier {
       const limits = readWaitOptions(options);
       if (this.#broken) throw this.#brokenBy("barrier is broken");
       throwIfAborted(limits);
-      const party = new Waiter<number>(this.#self);
+      const party = new Waiter<number>(this.#target);
       // A waiter with an aborted signal does not count, even before the signal notifies its listeners.
       if (this.#complete()) {
         for (const { cancellation } of waitersOf(this.#queue)) if (cancellation?.isAborted) cancellation.abort();
@@ -142,6 +142,6 @@ export class Barrier {
   }
 
   #brokenBy(state: string): BrokenBarrierError {
-    return new BrokenBarrierError(`${cannot(this.#self)}: ${state}`);
+    return new BrokenBarrierError(`${cannot(this.#target)}: ${state}`);
   }
 }

@@ -69,7 +69,7 @@ import type { Acquirable, Guard, NameOptions, WaitOptions } from "./types.ts";
 export class Condition implements Acquirable<Guard> {
   readonly #lock: Lock;
   readonly #mutex: Mutex;
-  readonly #self: WaitedFor;
+  readonly #target: WaitedFor;
   readonly #queue = new WaitQueue<void>();
 
   static {
@@ -88,14 +88,14 @@ export class Condition implements Acquirable<Guard> {
   constructor(lock?: Lock, options?: NameOptions) {
     if (lock !== undefined) checkInstance(lock instanceof Lock, lock, "lock", "Lock");
     const name = readName(options);
-    this.#self = describe("condition", "wait for condition", name);
+    this.#target = describe("condition", "wait for condition", name);
     this.#lock = lock ?? new Lock({ name });
     this.#mutex = stateOf<{ readonly owner: Mutex }>(this.#lock).owner;
   }
 
   /** The name shown in error messages and diagnostics. */
   get name(): string | undefined {
-    return this.#self.name;
+    return this.#target.name;
   }
 
   /** Whether the lock is held. */
@@ -187,9 +187,9 @@ export class Condition implements Acquirable<Guard> {
     return promised(() => {
       const limits = readWaitOptions(options);
       this.#checkOpen();
-      const wait = new LentWait(this.#self, this.#queue, this.#mutex, this.#hold(this.#self));
+      const wait = new LentWait(this.#target, this.#queue, this.#mutex, this.#hold(this.#target));
       throwIfAborted(limits);
-      if (limits?.timeout === 0) throw timedOutError(this.#self, 0);
+      if (limits?.timeout === 0) throw timedOutError(this.#target, 0);
       if (limits !== undefined) wait.cancellation = new WaitCancellation(limits, wait, this.#queue);
       return wait.begin();
     });
@@ -213,9 +213,9 @@ export class Condition implements Acquirable<Guard> {
     checkFunction(predicate, "predicate");
     const limits = readWaitOptions(options);
     this.#checkOpen();
-    const hold = this.#hold(this.#self);
+    const hold = this.#hold(this.#target);
     throwIfAborted(limits);
-    const wait = new LentWait(this.#self, this.#queue, this.#mutex, hold);
+    const wait = new LentWait(this.#target, this.#queue, this.#mutex, hold);
     if (limits !== undefined) wait.cancellation = new CallCancellation(limits, wait, this.#queue);
     try {
       for (;;) {
@@ -227,7 +227,7 @@ export class Condition implements Acquirable<Guard> {
         this.#checkOpen(); // it may have been cancelled meanwhile
         throwIfAborted(limits);
         if (wait.cancelled instanceof Rejection) throw wait.cancelled.reason;
-        if (limits?.timeout === 0) throw timedOutError(this.#self, 0);
+        if (limits?.timeout === 0) throw timedOutError(this.#target, 0);
         await wait.begin();
       }
     } finally {
@@ -246,7 +246,7 @@ export class Condition implements Acquirable<Guard> {
    */
   notify(n: number = 1): void {
     checkInteger(n, "n", 0);
-    this.#hold({ ...this.#self, action: "notify condition" });
+    this.#hold({ ...this.#target, action: "notify condition" });
     wake(this.#queue, undefined, n);
   }
 
@@ -272,8 +272,8 @@ export class Condition implements Acquirable<Guard> {
 
   /** Throws if the condition or its lock is closed: a wait could not take a closed lock back. */
   #checkOpen(): void {
-    this.#queue.checkOpen(this.#self);
-    if (this.#mutex.queue.closed) throw new ClosedError(`${cannot(this.#self)}: lock is closed`);
+    this.#queue.checkOpen(this.#target);
+    if (this.#mutex.queue.closed) throw new ClosedError(`${cannot(this.#target)}: lock is closed`);
   }
 
   #hold(caller: WaitedFor): Hold {
@@ -284,7 +284,7 @@ export class Condition implements Acquirable<Guard> {
 
   /** Throws if another guard holds the lock by now: the caller cannot lend it. */
   #checkHolder(hold: Hold): void {
-    if (this.#mutex.holder !== hold || !hold.held) throw releasedMeanwhile(this.#self);
+    if (this.#mutex.holder !== hold || !hold.held) throw releasedMeanwhile(this.#target);
   }
 }
 
@@ -304,10 +304,11 @@ class LentWait extends Waiter<void> implements Owner {
   /** Undefined for a notification; otherwise the reason why the wait ends. */
   #outcome: Rejection | void = undefined;
   /** The waiter in the lock's queue, once this one has left the condition's queue. */
-  #back: Waiter<Hold> | undefined;
+  #lockWaiter: Waiter<Hold> | undefined;
 
-  /** Set if the call was cancelled while it did not wait for a notification. */
+  /** Set if the call was cancelled while it did not wait for a notification: no promise waits to be rejected then. */
   cancelled: Rejection | void = undefined;
+
   readonly #note: Resolve<void> = (cancelled) => this.cancelled = cancelled;
 
   constructor(condition: WaitedFor, queue: WaitQueue<void>, mutex: Mutex, hold: Hold) {
@@ -323,7 +324,7 @@ class LentWait extends Waiter<void> implements Owner {
     const settled = new Promise<void>((resolve) => {
       this.#settle = resolve;
     });
-    this.#back = undefined;
+    this.#lockWaiter = undefined;
     step(() => {
       // Join before handing off the lock, so that a notification by the next holder is not missed.
       this.#queue.join(this, (outcome) => this.#takeBack(outcome));
@@ -345,7 +346,7 @@ class LentWait extends Waiter<void> implements Owner {
       this.#mutex.take(this.#hold);
       return;
     }
-    const back = this.#back = new Waiter<Hold>(this.#mutex);
+    const back = this.#lockWaiter = new Waiter<Hold>(this.#mutex);
     hook?.begin(back, this.#hold);
     this.#mutex.queue.join(back, (granted) => {
       if (granted instanceof Rejection) this.#end(granted); // the lock was cancelled
@@ -368,7 +369,7 @@ class LentWait extends Waiter<void> implements Owner {
 
   /** Ends the wait after its guard was released, and passes a received notification to the next waiter. */
   onRelease(): void {
-    const back = this.#back;
+    const back = this.#lockWaiter;
     const isNotified = back !== undefined && this.#outcome === undefined;
     if (back !== undefined) remove(this.#mutex.queue, back);
     else remove(this.#queue, this);

@@ -36,7 +36,7 @@ export class Event {
   #last: Promise<void> | undefined = undefined;
   /** The number of waiters that share an earlier waiter's promise and are not in the queue. */
   #sharing = 0;
-  readonly #self: WaitedFor;
+  readonly #target: WaitedFor;
   readonly #queue = new WaitQueue<void>();
 
   static {
@@ -51,12 +51,12 @@ export class Event {
    * @throws {TypeError} when the name is not a string.
    */
   constructor(options?: NameOptions) {
-    this.#self = describe("event", "wait for event", readName(options));
+    this.#target = describe("event", "wait for event", readName(options));
   }
 
   /** The name shown in error messages and diagnostics. */
   get name(): string | undefined {
-    return this.#self.name;
+    return this.#target.name;
   }
 
   /** Whether the flag is set. */
@@ -106,8 +106,8 @@ export class Event {
       return this.#last;
     }
     return promised(() => {
-      const limits = admit(options, this.#queue, this.#self);
-      const waiter = new Waiter<void>(this.#self);
+      const limits = admit(options, this.#queue, this.#target);
+      const waiter = new Waiter<void>(this.#target);
       if (!this.#isSet) {
         const isShared = limits === undefined && isPlain; // an observer of the wait may set the flag, and stop observing
         const granted = this.#queue.wait(waiter, limits);

@@ -93,7 +93,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
 
   /** The name shown with the key in error messages and diagnostics. */
   get name(): string | undefined {
-    return this.#unused.self.name;
+    return this.#unused.target.name;
   }
 
   /**

@@ -1,5 +1,5 @@
 /**
- * A ring of items between a queue of getters and a queue of putters.
+ * Items between a queue of getters and a queue of putters.
  *
  * @module
  */
@@ -64,9 +64,9 @@ export class Queue<T> implements AsyncIterable<T> {
   // Of any type, so that a Queue<Dog> is a Queue<Animal>, as with arrays.
   readonly #getters = new WaitQueue<unknown>();
   readonly #putters = new WaitQueue<unknown, Putter>();
-  readonly #getting: WaitedFor;
-  readonly #putting: WaitedFor;
-  readonly #joining: WaitedFor;
+  readonly #getTarget: WaitedFor;
+  readonly #putTarget: WaitedFor;
+  readonly #joinTarget: WaitedFor;
   readonly #joiners = new WaitQueue<void>();
   /** The number of items that were put in and not yet marked by `taskDone`. */
   #unfinished = 0;
@@ -88,14 +88,14 @@ export class Queue<T> implements AsyncIterable<T> {
     checkCount(capacity, "capacity", 1);
     const name = readName(options);
     this.#capacity = capacity;
-    this.#getting = { ...describe("queue", "get from queue", name), group: this };
-    this.#putting = { ...describe("queue", "put into queue", name), group: this };
-    this.#joining = describe("", "join queue", name);
+    this.#getTarget = { ...describe("queue", "get from queue", name), group: this };
+    this.#putTarget = { ...describe("queue", "put into queue", name), group: this };
+    this.#joinTarget = describe("", "join queue", name);
   }
 
   /** The name shown in error messages and diagnostics. */
   get name(): string | undefined {
-    return this.#getting.name;
+    return this.#getTarget.name;
   }
 
   /** The number of items in it. */
@@ -140,9 +140,9 @@ export class Queue<T> implements AsyncIterable<T> {
    */
   put(item: T, options?: WaitOptions): Promise<void> {
     try { // quicker than `promised`, which takes a closure
-      const limits = options === undefined ? undefined : admit(options, this.#putters, this.#putting);
+      const limits = options === undefined ? undefined : admit(options, this.#putters, this.#putTarget);
       if (this.#offer(item)) return DONE;
-      return this.#putters.wait(new Putter(this.#putting, item), limits) as Promise<void>;
+      return this.#putters.wait(new Putter(this.#putTarget, item), limits) as Promise<void>;
     } catch (error) {
       return Promise.reject(error);
     }
@@ -174,9 +174,9 @@ export class Queue<T> implements AsyncIterable<T> {
    */
   get(options?: WaitOptions): Promise<T> {
     try {
-      const limits = admit(options, this.#items.size > 0 ? undefined : this.#putters, this.#getting);
+      const limits = admit(options, this.#items.size > 0 ? undefined : this.#putters, this.#getTarget);
       if (this.#items.size > 0) return Promise.resolve(this.#take());
-      return this.#getters.wait(new Waiter<unknown>(this.#getting), limits) as Promise<T>;
+      return this.#getters.wait(new Waiter<unknown>(this.#getTarget), limits) as Promise<T>;
     } catch (error) {
       return Promise.reject(error);
     }
@@ -190,7 +190,7 @@ export class Queue<T> implements AsyncIterable<T> {
    */
   tryGet(): { value: T } | undefined {
     if (this.#items.size > 0) return { value: this.#take() };
-    this.#putters.checkOpen(this.#getting);
+    this.#putters.checkOpen(this.#getTarget);
     return undefined;
   }
 
@@ -202,10 +202,10 @@ export class Queue<T> implements AsyncIterable<T> {
     if (this.closed) return;
     this.#putters.end = { reason: undefined }; // unused: each putter gets an error of its own
     step(() => {
-      for (const putter of this.#putters.takeAll()) reject(putter, closedError(this.#putting));
+      for (const putter of this.#putters.takeAll()) reject(putter, closedError(this.#putTarget));
       for (const getter of this.#getters.takeAll()) {
         if (getter instanceof LoopGetter) getter.end();
-        else reject(getter, closedError(this.#getting));
+        else reject(getter, closedError(this.#getTarget));
       }
     });
   }
@@ -269,7 +269,7 @@ export class Queue<T> implements AsyncIterable<T> {
    */
   async join(options?: WaitOptions): Promise<void> {
     const limits = admit(options);
-    if (this.#unfinished > 0) await this.#joiners.wait(new Waiter(this.#joining), limits);
+    if (this.#unfinished > 0) await this.#joiners.wait(new Waiter(this.#joinTarget), limits);
   }
 
   /**
@@ -343,7 +343,7 @@ export class Queue<T> implements AsyncIterable<T> {
     throwIfAborted(limits);
     if (this.size > 0) return Promise.resolve({ value: this.#take(), done: false });
     if (this.closed) return Promise.resolve(done());
-    const getter = new LoopGetter(this.#getting, loop);
+    const getter = new LoopGetter(this.#getTarget, loop);
     return this.#getters.wait(getter, limits) as Promise<IteratorResult<T, undefined>>;
   }
 
@@ -357,11 +357,11 @@ export class Queue<T> implements AsyncIterable<T> {
     // First, because skipping cancelled getters notifies observers, which may use the queue.
     const getter = this.closed ? undefined : this.#getters.take();
     if (getter === undefined) {
-      this.#putters.checkOpen(this.#putting);
+      this.#putters.checkOpen(this.#putTarget);
       if (this.#putters.size > 0 || this.#items.size >= this.#capacity) return false;
     }
     this.#accept(item, getter);
-    if (hook !== undefined) reportGrant(new Putter(this.#putting, item));
+    if (hook !== undefined) reportGrant(new Putter(this.#putTarget, item));
     return true;
   }
 
@@ -373,7 +373,7 @@ export class Queue<T> implements AsyncIterable<T> {
       this.#accept(putter.item as T, this.#getters.take());
       grant(putter, undefined);
     }
-    if (hook !== undefined) reportGrant(new Waiter<unknown>(this.#getting));
+    if (hook !== undefined) reportGrant(new Waiter<unknown>(this.#getTarget));
     return item;
   }
 
@@ -418,8 +418,8 @@ export class Items<T> {
 class LoopGetter extends Waiter<unknown> {
   readonly loop: object;
 
-  constructor(waitsFor: WaitedFor, loop: object) {
-    super(waitsFor);
+  constructor(target: WaitedFor, loop: object) {
+    super(target);
     this.loop = loop;
   }
 
@@ -434,8 +434,8 @@ class LoopGetter extends Waiter<unknown> {
 class Putter extends Waiter<unknown> {
   readonly item: unknown;
 
-  constructor(waitsFor: WaitedFor, item: unknown) {
-    super(waitsFor);
+  constructor(target: WaitedFor, item: unknown) {
+    super(target);
     this.item = item;
   }
 }

@@ -120,8 +120,8 @@ export class RateLimiter {
   constructor(budgets: readonly Pick<RateBudget, "limit" | "interval" | "kind">[], options?: RateOptions);
   constructor(...args: unknown[]) {
     const { terms, name, maxWaiting } = readBudgets(args);
-    const self = describe("rate-limiter", "acquire rate limiter", name);
-    const starts = this.#starts = new StartQueue(new Budgets(terms, maxWaiting), self);
+    const target = describe("rate-limiter", "acquire rate limiter", name);
+    const starts = this.#starts = new StartQueue(new Budgets(terms, maxWaiting), target);
     const change = (change: () => void) => {
       starts.beforeChange();
       change();
@@ -132,7 +132,7 @@ export class RateLimiter {
 
   /** The name shown in error messages and diagnostics. */
   get name(): string | undefined {
-    return this.#starts.self.name;
+    return this.#starts.target.name;
   }
 
   /**

@@ -34,7 +34,7 @@ import type { NameOptions, WaitOptions } from "./types.ts";
 export class SetEvent<T = unknown> implements Iterable<T> {
   // #queue.size > 0 implies #members.size > 0
   readonly #members: Set<T>;
-  readonly #self: WaitedFor;
+  readonly #target: WaitedFor;
   readonly #queue = new WaitQueue<void>();
 
   static {
@@ -53,13 +53,13 @@ export class SetEvent<T = unknown> implements Iterable<T> {
     checkNotPromise(members, "members");
     const iterate = members === undefined || (members as Iterable<T> | null)?.[Symbol.iterator];
     must(iterate === true || typeof iterate === "function", "members", "be iterable", members);
-    this.#self = describe("set-event", "wait for empty set", readName(options));
+    this.#target = describe("set-event", "wait for empty set", readName(options));
     this.#members = new Set(members);
   }
 
   /** The name shown in error messages and diagnostics. */
   get name(): string | undefined {
-    return this.#self.name;
+    return this.#target.name;
   }
 
   /** The number of members. */
@@ -135,7 +135,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
   wait(options?: WaitOptions): Promise<void> {
     return promised(() => {
       const limits = admit(options);
-      const waiter = new Waiter<void>(this.#self);
+      const waiter = new Waiter<void>(this.#target);
       if (!this.isSet) return this.#queue.wait(waiter, limits);
       reportGrant(waiter);
       return Promise.resolve();

@@ -76,7 +76,7 @@ export class TaskGroup implements AsyncDisposable {
   // #failures is empty unless the signal has aborted. #link is set and #joiners wait only while #tasks > 0. #unobserved has a failure only
   // while `join` has not thrown it.
   readonly #places: Places;
-  readonly #joining: WaitedFor;
+  readonly #joinTarget: WaitedFor;
   readonly #joiners = new WaitQueue<void>();
   #tasks = 0;
   /** Whether it ends once no task is left: inside `scope`, and after dispose. Both join it. */
@@ -164,7 +164,7 @@ export class TaskGroup implements AsyncDisposable {
     const most = Math.min(limit, Number.MAX_SAFE_INTEGER);
     this.#places = new Places(most, { name, maxWaiting: Infinity });
     this.#places.most = most;
-    this.#joining = describe("", "join task group", name);
+    this.#joinTarget = describe("", "join task group", name);
     this.#outer = signal;
   }
 
@@ -259,13 +259,13 @@ export class TaskGroup implements AsyncDisposable {
   async join(options?: WaitOptions): Promise<void> {
     const limits = admit(options);
     this.#followOuter();
-    if (this.#tasks > 0) await this.#joiners.wait(new Waiter(this.#joining), limits);
+    if (this.#tasks > 0) await this.#joiners.wait(new Waiter(this.#joinTarget), limits);
     const failures = [...this.#failures];
     if (failures.length === 0) return;
     this.#isThrown = true;
     this.#unobserved?.observe(this);
     if (failures.length === 1) throw failures[0];
-    throw new AggregateError(failures, `${cannot(this.#joining)}: ${failures.length} failures`);
+    throw new AggregateError(failures, `${cannot(this.#joinTarget)}: ${failures.length} failures`);
   }
 
   /**

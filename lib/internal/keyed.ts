@@ -70,17 +70,17 @@ interface Keyed<K, O> {
 
 /** One key, for code that takes any Acquirable. It holds no entry, so it may be kept or created anew. */
 export class Key<K, T extends Keyed<K, O>, O extends WaitOptions = WaitOptions> implements Acquirable<Guard, O> {
-  readonly #of: T;
+  readonly #keyed: T;
   readonly #key: K;
 
   static {
-    exposeState(Key, (one) => ({ owner: one.#of, key: one.#key, copy: COPY }));
+    exposeState(Key, (one) => ({ owner: one.#keyed, key: one.#key, copy: COPY }));
     show(Key, "KeyedLock", ["name", "key", "locked", "waiting"]);
   }
 
-  constructor(of: T, key: K) {
+  constructor(keyed: T, key: K) {
     checkKey(key);
-    this.#of = of;
+    this.#keyed = keyed;
     this.#key = key;
   }
 
@@ -89,28 +89,28 @@ export class Key<K, T extends Keyed<K, O>, O extends WaitOptions = WaitOptions> 
   }
 
   get name(): string | undefined {
-    return this.#of.name;
+    return this.#keyed.name;
   }
 
   /** Read by acquireAll. */
   get closed(): boolean {
-    return this.#of.closed;
+    return this.#keyed.closed;
   }
 
   get locked(): boolean {
-    return this.#of.locked(this.#key);
+    return this.#keyed.locked(this.#key);
   }
 
   get waiting(): number {
-    return this.#of.waiting(this.#key);
+    return this.#keyed.waiting(this.#key);
   }
 
   acquire(options?: O): Promise<Guard> {
-    return this.#of.acquire(this.#key, options);
+    return this.#keyed.acquire(this.#key, options);
   }
 
   tryAcquire(permits?: number): Guard | undefined {
-    return this.#of.tryAcquire(this.#key, permits);
+    return this.#keyed.tryAcquire(this.#key, permits);
   }
 
   run<R>(fn: (guard: Guard) => R | PromiseLike<R>, options?: O): Promise<R> {

@@ -37,8 +37,8 @@ const platformNow = performance.now;
 export class StartWaiter extends Waiter<void> {
   readonly starts: Starts;
 
-  constructor(self: WaitedFor, starts: Starts) {
-    super(self, starts[0]);
+  constructor(target: WaitedFor, starts: Starts) {
+    super(target, starts[0]);
     this.starts = starts;
   }
 }
@@ -82,7 +82,7 @@ export class StartQueue {
   // each of many keys, so it has no timer before a call waits.
   readonly budgets: Budgets;
   readonly logs: readonly StartLog[];
-  readonly self: WaitedFor;
+  readonly target: WaitedFor;
   readonly waits: WaitQueue<void, StartWaiter>;
   private timer: Timer | undefined = undefined;
   /** No call starts before this time. */
@@ -93,10 +93,10 @@ export class StartQueue {
   private hasGranted = false;
 
   /** @param unused The logs of a queue without starts, which are copied. */
-  constructor(budgets: Budgets, self: WaitedFor, unused?: readonly StartLog[]) {
+  constructor(budgets: Budgets, target: WaitedFor, unused?: readonly StartLog[]) {
     this.budgets = budgets;
     this.logs = unused?.map((log) => log.copy()) ?? budgets.terms.map(logOf);
-    this.self = self;
+    this.target = target;
     this.waits = new WaitQueue(this, budgets.maxWaiting);
   }
 
@@ -114,9 +114,9 @@ export class StartQueue {
   /** Starts a call and returns undefined, or returns its wait. */
   acquire(options: StartOptions | undefined): Promise<void> | undefined {
     const starts = this.readStarts(options?.permits);
-    const limits = admit(options, this.waits, this.self);
+    const limits = admit(options, this.waits, this.target);
     if (this.tryStart(starts)) return undefined;
-    const waiter = new StartWaiter(this.self, starts);
+    const waiter = new StartWaiter(this.target, starts);
     const started = this.waits.wait(waiter, limits);
     this.setTimer();
     if (timersEndWithRequest) this.serveAlong(waiter);
@@ -141,12 +141,12 @@ export class StartQueue {
    * @param isNow Whether its caller goes on at once, not later in this turn.
    */
   tryStart(starts: Starts, isNow = false): boolean {
-    this.waits.checkOpen(this.self);
+    this.waits.checkOpen(this.target);
     if (this.waits.size > 0 || !this.tryTake(starts, isNow)) {
       this.setTimer(); // that of the waiters, in case its clock is gone
       return false;
     }
-    if (hook !== undefined) reportGrant(new StartWaiter(this.self, starts));
+    if (hook !== undefined) reportGrant(new StartWaiter(this.target, starts));
     return true;
   }
 

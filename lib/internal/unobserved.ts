@@ -129,18 +129,18 @@ function describe(error: unknown): string {
 }
 
 /** The process has the listener exactly while this is not empty. */
-const asked = /* @__PURE__ */ new Set<UnobservedFailures>();
+const askedAtExit = /* @__PURE__ */ new Set<UnobservedFailures>();
 
 function askAtExit(failures: UnobservedFailures): void {
-  if (asked.size >= MOST) return;
-  if (asked.size === 0) currentProcess()!.on!("beforeExit", onBeforeExit);
-  asked.add(failures);
+  if (askedAtExit.size >= MOST) return;
+  if (askedAtExit.size === 0) currentProcess()!.on!("beforeExit", onBeforeExit);
+  askedAtExit.add(failures);
 }
 
 function forgetAtExit(failures: UnobservedFailures): void {
-  if (asked.delete(failures) && asked.size === 0) currentProcess()?.off?.("beforeExit", onBeforeExit);
+  if (askedAtExit.delete(failures) && askedAtExit.size === 0) currentProcess()?.off?.("beforeExit", onBeforeExit);
 }
 
 function onBeforeExit(): void {
-  for (const failures of [...asked]) failures.onExit();
+  for (const failures of [...askedAtExit]) failures.onExit();
 }

@@ -109,7 +109,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
 
   async toArray(): Promise<R[]> {
     this.#buffer = Infinity;
-    this.#results.hold();
+    this.#results.collect();
     await this.next(); // resolves at the end
     return this.#results.takeAll();
   }

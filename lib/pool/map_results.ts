@@ -18,13 +18,14 @@ export interface ResultNode<R> {
 }
 
 export class Results<R> {
-  // Reads wait only while the first result is not ready, or results are held. While results are held, there is no first.
+  // Reads wait only while the first result is not ready, or results are collected. While they are, there is no
+  // first.
   /** The number of results ahead of the reader, ready or pending. */
   ahead = 0;
   first: ResultNode<R> | undefined;
   #last: ResultNode<R> | undefined;
   /** The results by index, if reads get none but only the end. */
-  held: R[] | undefined;
+  collected: R[] | undefined;
   readonly isOrdered: boolean;
   /** The reads that wait. Few: a loop waits for one at a time. */
   #readers: Resolve<Read<R>>[] = [];
@@ -38,21 +39,21 @@ export class Results<R> {
     return this.#readers.length > 0;
   }
 
-  /** Holds all results for `takeAll`. */
-  hold(): void {
-    if (this.held !== undefined) return;
+  /** Collects all results for `takeAll`. */
+  collect(): void {
+    if (this.collected !== undefined) return;
     const ready: R[] = [];
     for (let node = this.first; node !== undefined; node = node.next) {
       if (node.isReady) ready[node.index] = node.value as R;
     }
     this.discard();
-    this.held = ready;
+    this.collected = ready;
   }
 
-  /** Adds a pending result. Returns its place, or undefined if results are held. */
+  /** Adds a pending result. Returns its place, or undefined if results are collected. */
   add(index: number): ResultNode<R> | undefined {
     this.ahead++;
-    if (this.held !== undefined) return undefined;
+    if (this.collected !== undefined) return undefined;
     const node: ResultNode<R> = { index, value: undefined, isReady: false, next: undefined };
     if (this.isOrdered) this.#append(node);
     return node;
@@ -60,8 +61,8 @@ export class Results<R> {
 
   /** Stores a result that is ready. */
   fill(node: ResultNode<R> | undefined, index: number, value: R): void {
-    if (node === undefined || this.held !== undefined) {
-      this.held![index] = value;
+    if (node === undefined || this.collected !== undefined) {
+      this.collected![index] = value;
       return;
     }
     node.value = value;
@@ -88,11 +89,11 @@ export class Results<R> {
     });
   }
 
-  /** Takes all held results in the order of the items, once all are ready. */
+  /** Takes all collected results in the order of the items, once all are ready. */
   takeAll(): R[] {
-    const held = this.held!;
+    const collected = this.collected!;
     this.discard();
-    return held.length === this.ahead ? held : held.flat(0) as R[]; // without the holes of earlier reads
+    return collected.length === this.ahead ? collected : collected.flat(0) as R[]; // without the holes of earlier reads
   }
 
   /**
@@ -111,7 +112,7 @@ export class Results<R> {
   /** Drops all results: none will be read. */
   discard(): void {
     this.first = this.#last = undefined;
-    this.held = [];
+    this.collected = [];
   }
 
   #append(node: ResultNode<R>): void {

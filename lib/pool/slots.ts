@@ -113,7 +113,7 @@ export class Slots implements Served {
   #waitForStart(rate: StartQueue, starts: Starts): void {
     if (this.starting?.starts.every((each, i) => each === starts[i])) return;
     this.#leaveRate();
-    this.starting = new StartWaiter(rate.self, starts);
+    this.starting = new StartWaiter(rate.target, starts);
     rate.waits.join(this.starting, (rejection) => {
       this.starting = undefined;
       this.#serve(rejection === undefined);

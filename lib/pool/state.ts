@@ -38,7 +38,7 @@ export class PoolState {
   readonly mapping: WaitedFor;
   readonly maps: Set<MapInProgress> = new Set<MapInProgress>();
   readonly #maxWaiting: number;
-  readonly #joining: WaitedFor;
+  readonly #joinTarget: WaitedFor;
   readonly joiners = new WaitQueue<TakenFailures>();
   /** Created on first use: Cloudflare Workers forbids it at module scope. */
   #cancelled: AbortController | undefined;
@@ -61,7 +61,7 @@ export class PoolState {
     this.creating = { ...use(name === undefined ? "create task" : "create task in pool"), isStart: true };
     this.running = use("run in pool");
     this.mapping = use("map in pool");
-    this.#joining = describe("", "join pool", name);
+    this.#joinTarget = describe("", "join pool", name);
   }
 
   setLimit(limit: number): void {
@@ -84,7 +84,7 @@ export class PoolState {
   call(use: WaitedFor, options: TaskOptions | undefined): Call {
     const { rate } = this.slots;
     const call = options === undefined ? new Call(use, undefined) : readCall(use, options, rate);
-    rate?.waits.checkOpen(rate.self);
+    rate?.waits.checkOpen(rate.target);
     this.admit(use, call.terms);
     return call;
   }
@@ -171,7 +171,7 @@ export class PoolState {
   /** Resolves to the unobserved failures as soon as nothing runs and nothing is queued. */
   async join(options: WaitOptions | undefined): Promise<TakenFailures> {
     const limits = admit(options);
-    return this.#isIdle() ? this.failures.take() : await this.joiners.wait(new Waiter(this.#joining), limits);
+    return this.#isIdle() ? this.failures.take() : await this.joiners.wait(new Waiter(this.#joinTarget), limits);
   }
 
   #signal(): AbortSignal {
