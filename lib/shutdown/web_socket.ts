@@ -4,8 +4,9 @@
  * @module
  */
 import { checkFunction, checkOptions, must, quote } from "../internal/check.ts";
-import { isServerWebSocket } from "./platform/bun.ts";
 import { InFlight } from "./in_flight.ts";
+import { discountUpgrade } from "./node/http1.ts";
+import { isServerWebSocket } from "./platform/bun.ts";
 import { warn } from "../internal/platform.ts";
 import type { ShutdownState } from "./shutdown_state.ts";
 
@@ -76,6 +77,7 @@ export function countWebSocket<S extends WebSocketLike | RawSocketLike>(
   adapter.addEventListener?.("close", closed, { once: true }); // before it is in flight, as this may throw
   state.inFlight.sweepSome(); // nothing reports the end of some sockets
   state.inFlight.add(entry);
+  discountUpgrade((socket as { readonly _socket?: object })._socket ?? socket); // that of the package ws
   if (state.phase === "serving") return closed;
   // Bun's callback comes inside close(), before the caller has the returned function.
   if (isServerWebSocket(adapter)) void Promise.resolve().then(() => state.attempt(() => entry.onShutdown()));

@@ -160,9 +160,9 @@ test("GracefulShutdown: WebSockets that are closed are dropped without being tol
   assert.equal((await shutdown.finished).ok, true);
 });
 
-test("GracefulShutdown: an upgraded socket is ended, and is in flight until it is closed; a Duplex too", async () => {
+test("GracefulShutdown: an upgraded socket is ended, and is in flight once until it is closed; a Duplex too", async () => {
   const shutdown = quiet({ grace: 60_000 });
-  const server = createServer();
+  const server = shutdown.attach(createServer());
   server.on("upgrade", (_request, socket: Socket) => {
     socket.resume();
     socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n");
@@ -180,7 +180,6 @@ test("GracefulShutdown: an upgraded socket is ended, and is in flight until it i
   assert.deepEqual(shutdown.labels, ["raw"]);
   client.socket.end();
   assert.equal((await shutdown.finished).ok, true);
-  await new Promise((closed) => server.close(closed));
 });
 
 test("GracefulShutdown: bad arguments of webSocket are TypeErrors", () => {

@@ -23,7 +23,16 @@ import type { Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.t
 
 const EXCHANGE: unique symbol = Symbol("interlock exchange");
 
-type Counted = Outgoing & { [EXCHANGE]?: Exchange };
+/** A response, or the socket of an upgraded connection. */
+interface Counted {
+  [EXCHANGE]?: Exchange;
+}
+
+/** Counts an upgraded connection no longer, as its WebSocket is counted. It stays known as upgraded. */
+export function discountUpgrade(socket: object): void {
+  const exchange = (socket as Counted)[EXCHANGE];
+  exchange?.connection.state.inFlight.delete(exchange);
+}
 
 /**
  * Minimum number of checks. A busy process may find a connection silent only because it has not read from it; it reads
@@ -90,7 +99,7 @@ export class Http1Connections {
   }
 
   /** Counts a request and passes it on, or refuses it. Returns what `emit` returns. */
-  receive(request: Incoming, response: Counted, pass: () => boolean): boolean {
+  receive(request: Incoming, response: Outgoing & Counted, pass: () => boolean): boolean {
     // A listener of "checkContinue" has passed it on, or it is an HTTP/2 stream, which is counted elsewhere.
     const known = response[EXCHANGE];
     if (known !== undefined || request.httpVersionMajor === 2) return this.#pass(known, pass);
@@ -109,12 +118,12 @@ export class Http1Connections {
   }
 
   /** Handles an upgrade request. Its connection is in flight until it is closed. */
-  upgrade(request: Incoming, socket: SocketLike, pass: () => boolean): boolean {
+  upgrade(request: Incoming, socket: SocketLike & Counted, pass: () => boolean): boolean {
     if (socket.writableEnded || this.#state.refuses) {
       refuseUpgrade(socket, this.#state.retryAfter);
       return true;
     }
-    new Exchange(this.of(socket), request, undefined, this.#label);
+    socket[EXCHANGE] = new Exchange(this.of(socket), request, undefined, this.#label);
     return pass();
   }
 
@@ -148,7 +157,7 @@ export class Http1Connections {
 }
 
 /** One listener for all responses: a closure for each would cost more than everything else here. */
-function answered(this: Counted): void {
+function answered(this: Outgoing & Counted): void {
   const exchange = this[EXCHANGE]!;
   exchange.connection.remove(exchange);
   if (exchange.request.complete) finish(exchange);
