@@ -4,8 +4,13 @@
  * and a Tally.
  *
  *     load.ts --port N [--seed N] [--connections N] [--routes service|quick|wait|restart] [--keep-up] [--http2]
+ *       [--split] [--upgraded]
+ *
+ * With --split, every fifth client sends the heads of its requests in two pieces, up to 300 ms apart; with --upgraded
+ * there are also UPGRADED clients with an upgraded connection: a message at a time, each to be answered, or silent.
  */
 import http from "node:http";
+import { connect, type Socket } from "node:net";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { type Job, jobOf, type Routes } from "./jobs.ts";
@@ -42,6 +47,7 @@ const READ_WITHIN = 150;
 /** A request that waited as long, in ms, never gets an answer. */
 const NEVER = 30_000;
 const REFUSAL = "The server is shutting down.\n";
+const UPGRADED = 4;
 
 const { values } = parseArgs({
   options: {
@@ -51,6 +57,8 @@ const { values } = parseArgs({
     "routes": { type: "string", default: "service" },
     "keep-up": { type: "boolean", default: false },
     "http2": { type: "boolean", default: false },
+    "split": { type: "boolean", default: false },
+    "upgraded": { type: "boolean", default: false },
   },
 });
 const [port, seed, connections] = [values.port, values.seed, values.connections].map(Number) as [
@@ -172,8 +180,55 @@ function count(method: string, what: string): void {
   tally.failures[`${method} ${what}`] = (tally.failures[`${method} ${what}`] ?? 0) + 1;
 }
 
+/** Makes a connection send the heads of its requests in two pieces. */
+function split(socket: Socket): Socket {
+  const write = socket._write.bind(socket);
+  Object.assign(socket, { _writev: null });
+  socket._write = (chunk, encoding, done) => {
+    if (!/^(GET|POST) /.test(String(chunk.slice(0, 5)))) return write(chunk, encoding, done);
+    const rest = () => write(chunk.slice(20), encoding, done);
+    write(chunk.slice(0, 20), encoding, (error) => error ? done(error) : void setTimeout(rest, random() * 300));
+  };
+  return socket;
+}
+
+class SplittingAgent extends http.Agent {
+  override createConnection(options: http.ClientRequestArgs): Socket {
+    return split(connect({ port: Number(options.port), host: "127.0.0.1" }));
+  }
+}
+
+/** Upgraded connections, one after the other. Each message is answered before the next one; a silent one has none. */
+async function upgradedClient(name: number): Promise<void> {
+  for (let i = 0; !stopped; i++) {
+    const socket = connect({ port, host: "127.0.0.1" }).setEncoding("utf8");
+    // A live page of the service would wait for a silent one, which waits for it.
+    const path = name % 2 === 0 || routes === "restart" ? "/echo" : "/silent";
+    socket.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n`);
+    const stop = setInterval(() => stopped && socket.end(), 50);
+    let [text, n] = ["", 0];
+    const id = () => `upgraded${name}-${i}-${n}`;
+    try {
+      for await (const piece of socket) {
+        text += piece;
+        if (!/ 101 [^]*\r\n\r\n/.test(text) || path === "/silent") continue;
+        if (text.endsWith(`${id()}\n`)) tally.whole.push(id());
+        n++;
+        setTimeout(() => socket.writable && socket.write(`${id()}\n`), random() * 100);
+      }
+    } catch (error) {
+      if ((error as { code?: string }).code === "ECONNREFUSED") tally.noConnection++;
+      else if (text === "") tally.closedNew++;
+      else wrong(id(), `an upgraded connection: ${error}`);
+    }
+    clearInterval(stop);
+    await new Promise((resolve) => setTimeout(resolve, 20 + random() * 60));
+  }
+}
+
 async function client(name: number): Promise<void> {
-  const agent = new http.Agent({ keepAlive: routes !== "quick", maxSockets: 1 });
+  const Agent = values.split && name % 5 === 4 ? SplittingAgent : http.Agent;
+  const agent = new Agent({ keepAlive: routes !== "quick", maxSockets: 1 });
   const http2 = values.http2 ? new Http2Client(port) : undefined;
   for (let i = 0; !stopped; i++) {
     const id = `${name}-${i}`;
@@ -190,5 +245,8 @@ async function client(name: number): Promise<void> {
   http2?.close();
 }
 
-await Promise.all(Array.from({ length: connections }, (_, name) => client(name)));
+await Promise.all([
+  ...Array.from({ length: connections }, (_, name) => client(name)),
+  ...Array.from({ length: values.upgraded ? UPGRADED : 0 }, (_, name) => upgradedClient(name)),
+]);
 console.log(JSON.stringify(tally));

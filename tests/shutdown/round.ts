@@ -108,11 +108,11 @@ export interface Load extends Started {
 
 /** Starts the load generator, and waits until every connection has been used. */
 export async function startLoad(
-  { port, seed = 1, connections = 50, routes = "service" as Routes, keepUp = false, http2 = false }: LoadOptions,
+  { port, seed = 1, connections = 50, routes = "service" as Routes, ...flags }: LoadOptions,
 ): Promise<Load> {
   const args = ["--port", port, "--seed", seed, "--connections", connections, "--routes", routes].map(String);
-  if (keepUp) args.push("--keep-up");
-  if (http2) args.push("--http2");
+  if (flags.keepUp) args.push("--keep-up");
+  for (const name of ["http2", "split", "upgraded"] as const) if (flags[name]) args.push(`--${name}`);
   const load = await start("node", "tests/shutdown/load.ts", args);
   await said(load, /begun/);
   const tally = async () => {
@@ -131,6 +131,8 @@ export interface LoadOptions {
   routes?: Routes;
   keepUp?: boolean;
   http2?: boolean;
+  split?: boolean;
+  upgraded?: boolean;
 }
 
 /** The outcome of a round. */

@@ -38,7 +38,9 @@ async function restart(
   const accepted: string[] = [];
   const exits: number[] = [];
   let server = await startAgain();
-  const load = await startLoad({ port, seed, connections, routes, keepUp: true, http2: kind === "http2" });
+  // Deno.serve, Bun.serve and node:http on Bun close connections on which a part of a head has come.
+  const [http2, upgraded, split] = [kind === "http2", kind === "node", kind === "node" && runtime !== "bun"];
+  const load = await startLoad({ port, seed, connections, routes, keepUp: true, http2, split, upgraded });
   for (let i = 0; i < rounds; i++) {
     await new Promise((resolve) => setTimeout(resolve, 200 + random() * 300));
     exits.push(await end(server));

@@ -25,7 +25,7 @@ export async function rolling(
   const ports = [await freePort(), await freePort()];
   const servers = await Promise.all(ports.map(startOn));
   const proxy = await startProxy(proxyName, ports);
-  const load = await startLoad({ port: proxy.port, seed, connections, keepUp: true });
+  const load = await startLoad({ port: proxy.port, seed, connections, keepUp: true, split: true });
   const exits: number[] = [];
   for (let i = 0; i < rounds; i++) {
     exits.push(await end(servers[i % 2]!));
