@@ -82,6 +82,7 @@ const expected: Record<string, string[] | { testedBy: string }> = {
   ],
   graceful_server: { testedBy: "long/shutdown_load_test.ts" },
   graceful_server_bun: { testedBy: "long/shutdown_load_test.ts" },
+  jobs_from_a_table: { testedBy: "shutdown/jobs_from_a_table_test.ts" },
   graceful_server_node: { testedBy: "long/shutdown_load_test.ts" },
   lock_on_arguments: [
     "without lockOnArguments: 80 left on card 1, 95 on card 2",
