@@ -15,7 +15,7 @@ import type { NameOptions, WaitOptions } from "./types.ts";
 /**
  * Makes a number of parties wait until all of them have arrived. It can be reused at once for the next round.
  *
- * Not for waiting until jobs have ended: use {@linkcode SetEvent} or `Promise.all`.
+ * To wait until jobs have ended, use {@linkcode SetEvent} or `Promise.all`.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *

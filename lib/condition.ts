@@ -39,7 +39,7 @@ import type { Acquirable, Guard, NameOptions, WaitOptions } from "./types.ts";
 /**
  * Waits, while holding a lock, for a change that another holder of the lock makes.
  *
- * Not for a mere signal without state to check: use {@linkcode Event}.
+ * For a mere signal without state to check, use {@linkcode Event}.
  *
  * `wait` releases the hold and takes it back under the *same* guard before it settles; meanwhile `guard.held` is false.
  * Releasing or disposing of a guard during its `wait` ends that wait: it rejects with {@linkcode NotHeldError} without

@@ -14,8 +14,7 @@ import type { NameOptions, WaitOptions } from "./types.ts";
 /**
  * A flag with any number of waiters: `set` releases them all, and later calls return at once until `clear`.
  *
- * Not for waking one of several waiters (use {@linkcode Condition}), nor for waiting until a set is empty (use
- * {@linkcode SetEvent}).
+ * To wake one of several waiters, use {@linkcode Condition}. To wait until a set is empty, use {@linkcode SetEvent}.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *

@@ -33,8 +33,8 @@ export interface KeyedLock extends Acquirable<Guard> {
  * Mutual exclusion per key: a separate queue for each user, order or file.
  *
  * Keys are compared as in a `Map`: NaN equals itself, objects and symbols are compared by identity. An entry lives only
- * while its key is held, so memory does not grow with the number of keys ever used. Not for limiting how many keys are
- * held at a time: use {@linkcode Semaphore}. Not for one lock with a fixed name: use {@linkcode Lock}.
+ * while its key is held, so memory does not grow with the number of keys ever used. To limit how many keys are held at
+ * a time, use {@linkcode Semaphore}. For one lock with a fixed name, use {@linkcode Lock}.
  *
  * Not meant to be extended: guards, `run` and `acquireAll` may bypass overridden methods. Wrap it in a class of your
  * own.

@@ -33,8 +33,8 @@ export interface KeyedRateLimiterBudget<K> {
  * milliseconds. One {@linkcode RateLimiter} for each user, host or token.
  *
  * Keys are compared as in a `Map`. An entry lives while a start of its key lies within the window, a call waits, or the
- * key is blocked, or its bucket is not full, so memory does not grow with the number of keys ever used. Not for limiting concurrency: use
- * {@linkcode KeyedSemaphore}.
+ * key is blocked, or its bucket is not full, so memory does not grow with the number of keys ever used. To limit
+ * concurrency, use {@linkcode KeyedSemaphore}.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *

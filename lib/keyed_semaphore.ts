@@ -36,8 +36,8 @@ export interface KeyedPermits extends Acquirable<Guard, SemaphoreOptions> {
  * Limits the number of holders of each key: a separate semaphore for each user, host or file.
  *
  * Keys are compared as in a `Map`. An entry lives only while its key is held or waited for, so memory does not grow
- * with the number of keys ever used. Not for one holder per key: use {@linkcode KeyedMutex}. Not for limiting how often
- * calls start: use {@linkcode KeyedRateLimiter}.
+ * with the number of keys ever used. For one holder per key, use {@linkcode KeyedMutex}. To limit how often calls
+ * start, use {@linkcode KeyedRateLimiter}.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *

@@ -17,8 +17,8 @@ import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.
 /**
  * Mutual exclusion: one holder at a time, while other callers wait in a queue.
  *
- * Not for counting (use {@linkcode Semaphore}). Not re-entrant: acquiring it twice deadlocks. Not for one lock per
- * user, order or file: use {@linkcode KeyedMutex}.
+ * Not re-entrant: acquiring it twice deadlocks. For several holders, use {@linkcode Semaphore}. For one lock per user,
+ * order or file, use {@linkcode KeyedMutex}.
  *
  * Not meant to be extended: guards, `run` and `acquireAll` may bypass overridden methods. Wrap it in a class of your
  * own.

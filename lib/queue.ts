@@ -35,8 +35,8 @@ const DONE = Promise.resolve();
 /**
  * Hands items from producers to consumers, in order. With a capacity, producers wait while it is full.
  *
- * Not for limiting concurrency (use {@linkcode Pool}) or for broadcasting: each item goes to one consumer. If an item
- * is a promise, `get` resolves to the promise's value; `tryGet` and iteration pass the promise on as it is.
+ * To limit concurrency, use {@linkcode Pool}. A queue does not broadcast: each item goes to one consumer. If an item is
+ * a promise, `get` resolves to the promise's value; `tryGet` and iteration pass the promise on as it is.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *

@@ -63,8 +63,8 @@ export interface RateLimiterBudget {
  * an hour, or requests and tokens a minute. Two limiters in a row cannot keep both limits: the first counts a start
  * before the wait for the second.
  *
- * Not for limiting concurrency (use {@linkcode Semaphore} or {@linkcode Pool}), nor for a limit shared by several
- * processes (use RedisRateLimiter). Calls have nothing to release.
+ * To limit concurrency, use {@linkcode Semaphore} or {@linkcode Pool}. For a limit that several processes share, use
+ * RedisRateLimiter. Calls have nothing to release.
  *
  * A start is the moment at which a granted call resumes, in the same turn of the event loop, on the monotonic clock. A
  * window includes its beginning but not its end: with a limit of 1, starts are at least `interval` apart.

@@ -53,8 +53,8 @@ export interface RwLockWriter extends RwLockSide<WriterGuard> {}
 /**
  * Many readers or one writer.
  *
- * Not for short critical sections, where a {@linkcode Lock} is cheaper. A reader cannot become a writer: acquiring
- * `writer` while holding `reader` deadlocks.
+ * For short critical sections, a {@linkcode Lock} is cheaper. A reader cannot become a writer: acquiring `writer` while
+ * holding `reader` deadlocks.
  *
  * **Fairness**: one queue for both sides, strictly first come, first served. A reader waits behind a waiting writer, so
  * neither side starves.

@@ -22,9 +22,8 @@ export interface SemaphoreOptions extends WaitOptions {
 /**
  * Limits concurrency by a number of permits, which holders take and give back.
  *
- * Not for mutual exclusion (use {@linkcode Lock}), nor for running a list of jobs with limited concurrency (use
- * {@linkcode Pool}). `release` without an acquisition adds permits; to make that an error, use
- * {@linkcode BoundedSemaphore}.
+ * For mutual exclusion, use {@linkcode Lock}. To run a list of jobs with limited concurrency, use {@linkcode Pool}.
+ * `release` without an acquisition adds permits; to make that an error, use {@linkcode BoundedSemaphore}.
  *
  * Not meant to be extended: guards, `run` and `acquireAll` may bypass overridden methods. Wrap it in a class of your
  * own.
@@ -180,7 +179,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
 /**
  * A {@linkcode Semaphore} that throws on over-release: it never has more permits than its limit, which can be changed.
  *
- * Not for permits that holders do not give back, such as units that are produced and consumed: use a plain Semaphore.
+ * For permits that holders do not give back, such as units that are produced and consumed, use a plain Semaphore.
  *
  * Not meant to be extended: guards, `run` and `acquireAll` may bypass overridden methods. Wrap it in a class of your
  * own.

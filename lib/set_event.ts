@@ -14,8 +14,8 @@ import type { NameOptions, WaitOptions } from "./types.ts";
 /**
  * A set whose waiters resume when it is empty, as for "wait until all connections are closed".
  *
- * Only its members decide whether it is set: it has no `set()` or `clear()`. Not for limiting concurrency (use
- * {@linkcode Semaphore} or {@linkcode Pool}).
+ * Only its members decide whether it is set: it has no `set()` or `clear()`. To limit concurrency, use
+ * {@linkcode Semaphore} or {@linkcode Pool}.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *

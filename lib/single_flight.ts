@@ -18,8 +18,8 @@ import type { NameOptions, WaitOptions } from "./types.ts";
  * Shares one run among calls with the same key: while a function runs for a key, further calls with that key get its
  * result instead of running their own. Go's singleflight.
  *
- * Not a cache: it keeps no result after a run has ended. Not for running calls one after another (use
- * {@linkcode KeyedMutex}). Keys are compared as in a `Map`; an object is a key only if the type argument says so. Use
+ * It is not a cache: it keeps no result after a run has ended. To run calls one after another, use
+ * {@linkcode KeyedMutex}. Keys are compared as in a `Map`; an object is a key only if the type argument says so. Use
  * one key for one kind of result: a call that joins a run does not call its own function. All callers get the same
  * object, so resolve to the body of a `fetch` Response, not to the Response: its body can be read only once.
  *

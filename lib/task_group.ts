@@ -45,8 +45,8 @@ export interface TaskGroupOptions extends NameOptions {
  * and is thrown. Python's `asyncio.TaskGroup`. Prefer {@linkcode TaskGroup.scope}. With `await using`, no task outlives
  * the block either, but a block that throws does not stop the tasks: it waits for them.
  *
- * Not for independent jobs, where one failure should not stop the rest (use {@linkcode Pool}). Waiting inside a task
- * for `join` of its own group deadlocks; with a `limit`, so can waiting for another task of the group.
+ * For independent jobs, of which one failure should not stop the rest, use {@linkcode Pool}. Waiting inside a task for
+ * `join` of its own group deadlocks; with a `limit`, so can waiting for another task of the group.
  *
  * Tasks are never called synchronously, and each runs in the asynchronous context (`AsyncLocalStorage`) of its call of
  * `run`. If `join` has not thrown a failure after 10 s, or when the process runs out of work, a process warning reports

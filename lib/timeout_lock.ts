@@ -11,8 +11,8 @@ import type { Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 /**
  * A {@linkcode Lock} with a default `timeout` for `acquire` and `run`.
  *
- * Not for limiting how long it may be *held*: a hold never expires. After any mix of time-outs and releases, the lock
- * is free or has a live holder.
+ * The timeout does not limit how long the lock is *held*: a hold never expires. After any mix of time-outs and
+ * releases, the lock is free or has a live holder.
  *
  * Not meant to be extended: guards, `run` and `acquireAll` may bypass overridden methods. Wrap it in a class of your
  * own.

@@ -34,8 +34,8 @@ export interface LockOnArgumentsOptions {
  * `name`. A RedisKeyedMutex requires a `name`: it identifies the calls in every process, even if a minifier has renamed
  * functions and classes. Give one, too, when you pass a wrapper around a RedisKeyedMutex, which no check can recognize.
  *
- * Not for caching or for dropping repeated calls: every call runs. Not re-entrant: a function that calls itself with
- * the same arguments deadlocks. Not for generator functions or legacy decorators (`experimentalDecorators`).
+ * It neither caches nor drops repeated calls: every call runs. Not re-entrant: a function that calls itself with the
+ * same arguments deadlocks. Not for generator functions or legacy decorators (`experimentalDecorators`).
  *
  * **Fairness**: calls with equal arguments run in the order in which they were made.
  *

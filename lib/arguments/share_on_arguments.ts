@@ -28,8 +28,9 @@ export type SharedOnArguments<A extends readonly unknown[]> = LockedOnArguments<
  * Two functions never share runs unless both are given the same `name`. The object that a method is called on is not
  * part of the key, so do not use it for methods whose result depends on `this`.
  *
- * Not a cache: after a run has ended, the next call starts a new one. Not re-entrant: a function that awaits itself
- * with the same arguments deadlocks. Not for generator functions or legacy decorators (`experimentalDecorators`).
+ * It is not a cache: after a run has ended, the next call starts a new one. Not re-entrant: a function that awaits
+ * itself with the same arguments deadlocks. Not for generator functions or legacy decorators
+ * (`experimentalDecorators`).
  *
  * **Fairness**: all calls that share a run are settled at once, and resume in their order.
  *

@@ -57,7 +57,7 @@ const NEXT_TURN: Promise<void> = /* @__PURE__ */ Promise.resolve();
 /**
  * Runs functions with limited concurrency, and applies back-pressure to producers.
  *
- * Not for protecting shared state (use {@linkcode Lock} or {@linkcode Semaphore}), and not for using several cores:
+ * A pool does not protect shared state: use {@linkcode Lock} or {@linkcode Semaphore}. It does not use several cores:
  * everything runs in the calling thread. Waiting inside a function for another call of the same pool can deadlock: both
  * need a slot.
  *
@@ -130,7 +130,7 @@ export class Pool implements AsyncDisposable {
    * the source is closed, the call rejects with that error. Later failures come from functions that were told to stop,
    * and are dropped. With `settled: true`, a failing `fn` ends nothing.
    *
-   * Not for several maps that share slots, and not for reading results one by one: use {@linkcode Pool.prototype.map}.
+   * If several maps share slots, or to read results one by one, use {@linkcode Pool.prototype.map}.
    *
    * **Fairness**: functions start in the order of the items.
    *

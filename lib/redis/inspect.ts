@@ -23,9 +23,9 @@ export interface Waiter {
 export interface Holder {
   /** The `id` of its lease. */
   readonly id: string;
-  /** As of a waiter. */
+  /** As for a waiter. */
   readonly process: string;
-  /** As of a waiter. */
+  /** As for a waiter. */
   readonly owner?: string;
   /** The start of the hold, in epoch milliseconds by the server's clock. */
   readonly since: number;

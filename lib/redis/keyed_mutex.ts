@@ -19,7 +19,7 @@ import { type ResourceSpec, type Setup, setupOf, specOf } from "./resource_spec.
  * Mutual exclusion per key, across processes and machines: the orders of one user run one at a time, orders of
  * different users concurrently. Keys need not be created or dropped.
  *
- * Not for one lock with a fixed name: use `RedisLock`. Keys are strings, because a key must mean the same lock on all
+ * For one lock with a fixed name, use `RedisLock`. Keys are strings, because a key must mean the same lock on all
  * machines.
  *
  * **Fairness**: first come, first served within a key. **Cancellation**: a cancelled call leaves nothing in Redis.

@@ -9,9 +9,9 @@ import type { Acquirable, WaitOptions } from "../types.ts";
  * Proof of one hold in Redis. The hold expires unless it is renewed, so a crashed holder blocks other callers for a
  * limited time only. End it with `release()` or `await using`.
  *
- * Not a proof for a paused process: after a debugger stop, a suspend or a long garbage collection, it may continue
- * briefly after its lease has ended. `signal` and `held` change as soon as JavaScript runs again; only a check of the
- * `fencingToken` at the resource itself makes a write safe.
+ * A lease proves nothing to a paused process: after a debugger stop, a suspend or a long garbage collection, it may
+ * continue briefly after its lease has ended. `signal` and `held` change as soon as JavaScript runs again; only a check
+ * of the `fencingToken` at the resource itself makes a write safe.
  */
 export interface Lease extends AsyncDisposable {
   /** Identifies the hold, as in `inspect()`. */
@@ -38,9 +38,9 @@ export interface Lease extends AsyncDisposable {
   /** Milliseconds from one renewal to the end of the lease. */
   readonly ttl: number;
   /**
-   * Sets the end of the lease to `ttl` milliseconds from now, without adding the rest. Later renewals use the same
-   * time. A time shorter than the rest counts from the call on: if Redis does not answer, the lease is lost after that
-   * time.
+   * Sets the end of the lease to `ttl` milliseconds from now, without adding the remaining time. Later renewals use the
+   * same time. A time shorter than the rest counts from the call on: if Redis does not answer, the lease is lost after
+   * that time.
    *
    * @param ttl Milliseconds, 10 or more. Default: the lease's own `ttl`.
    * @throws {LeaseLostError} The lease is lost already, or could not be extended before it ended.

@@ -21,9 +21,9 @@ import { type ResourceSpec, setupOf, specOf } from "./resource_spec.ts";
  * Mutual exclusion across processes and machines: a name has one holder at a time. One object serves any number of
  * callers; each `acquire` returns its own lease.
  *
- * Not sufficient for operations that must never happen twice: a lease ends while its holder is paused for too long, and
- * Redis may lose it in a failover. Let the resource check {@linkcode Lease.fencingToken}. Within one process, `Lock` is
- * a thousand times cheaper.
+ * A lock alone is not sufficient for operations that must never happen twice: a lease ends while its holder is paused
+ * for too long, and Redis may lose it in a failover. Let the resource check {@linkcode Lease.fencingToken}. Within one
+ * process, `Lock` is a thousand times cheaper.
  *
  * **Fairness**: first come, first served, by arrival at the server; the releaser hands off to the next live waiter, and
  * a new call never overtakes. **Cancellation**: a cancelled call leaves nothing in Redis, and is never granted
@@ -96,7 +96,7 @@ export class RedisLock implements RedisAcquirable {
   /**
    * Takes over the lease with this `lease.id`, even from another process: a scheduler acquires, and a worker continues.
    * The new lease has the same fencing token, its own id, and this object's `ttl` and `renew`. The first lease is lost:
-   * its holder learns of it by its next renewal, `verify` or `extend`. Not for a lease that its holder still uses.
+   * its holder learns of it by its next renewal, `verify` or `extend`. Do not adopt a lease that its holder still uses.
    *
    * @param id The `id` of a lease of this name.
    * @returns The lease; undefined if it is no longer held.

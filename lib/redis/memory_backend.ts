@@ -15,8 +15,8 @@ const REFUSED = "Cannot run a script: this backend is in memory; pass it as it i
  * `setTimeout`, `performance` and `Date`, even fake ones, so tests need not wait. Each call creates a separate server;
  * objects share it only if they share the backend.
  *
- * It excludes nothing outside this process: each process and each worker has its own. Not for production, nor for
- * testing the effect of connection failures on a lease.
+ * It excludes nothing outside this process: each process and each worker has its own. So it is not for production, and
+ * it cannot simulate a broken connection.
  *
  * @returns The backend, for the constructors of the classes over Redis.
  *

@@ -60,8 +60,8 @@ const MOST_COUNTED = 2 ** 40;
  * edge. Calls have nothing to release.
  *
  * A start is the turn that the server gives to a call. A process that is paused between its turn and its work starts
- * later than the server knows. A server that restarts without data may allow one extra window. Not for limiting
- * concurrency: use `RedisSemaphore`. Within one process, `RateLimiter` needs no commands.
+ * later than the server knows. A server that restarts without data may allow one extra window. To limit how many calls
+ * run at a time, use `RedisSemaphore`. Within one process, `RateLimiter` needs no commands.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -141,12 +141,15 @@ export class RedisRateLimiter {
     return this.#spec.resource.name!;
   }
 
-  /** Maximum number of starts in any window, or permits of a full bucket; with several budgets that of the first. */
+  /**
+   * Maximum number of starts in any window, or permits of a full bucket. With several budgets: the limit of the first
+   * one.
+   */
   get limit(): number {
     return this.#spec.limit;
   }
 
-  /** The length of the window in milliseconds; with several budgets that of the first. */
+  /** The length of the window in milliseconds. With several budgets: the interval of the first one. */
   get interval(): number {
     return this.#spec.interval;
   }
@@ -249,7 +252,7 @@ export class RedisRateLimiter {
    * Blocks all starts for `ms` milliseconds from now, for example after a 429 response with Retry-After. A call may
    * prolong the current block but never shortens it. It holds for the waiters of all processes, which keep their order.
    *
-   * @param ms Milliseconds, a finite number of 0 or more. More than a century counts as one.
+   * @param ms Milliseconds, a finite number of 0 or more. More than a century counts as a century.
    * @throws {RedisError} Redis refuses, or cannot be reached.
    * @throws {TypeError | RangeError} `ms` has a wrong type or value.
    */
@@ -260,8 +263,9 @@ export class RedisRateLimiter {
   }
 
   /**
-   * Gives back at most that number of the latest starts within the window, or what is missing in a bucket, for example after a call that used less than
-   * it took. Waiters keep their turns; later calls come sooner. One command.
+   * Gives back the latest starts, for example after a call that used less than it took: at most the starts within the
+   * window, or the permits that are missing in a bucket. Waiters keep their turns; later calls come sooner. One
+   * command.
    *
    * @param permits How many starts. Default: 1.
    * @throws {RedisError} Redis refuses, or cannot be reached.
@@ -275,7 +279,7 @@ export class RedisRateLimiter {
   /**
    * Counts further starts now, even beyond the limit. Waiters of all processes wait for them, too. One command.
    *
-   * @param permits How many starts. More than a trillion count as about one. Default: 1.
+   * @param permits How many starts. More than about a trillion count as a trillion. Default: 1.
    * @throws {RedisError} Redis refuses, or cannot be reached.
    * @throws {TypeError | RangeError} `permits` is not a whole number of 0 or more.
    */

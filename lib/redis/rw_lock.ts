@@ -19,8 +19,8 @@ export const EVERYTHING = 1_000_000_000;
 /**
  * Many readers or one writer, across processes and machines.
  *
- * Not for short reads: each costs two round trips to Redis. A reader's hold is a lease like any other, with a fencing
- * token of its own.
+ * Do not use it for short reads: each read costs two round trips to Redis. A reader's hold is a lease like any other,
+ * with a fencing token of its own.
  *
  * **Fairness**: first come, first served across both sides: readers wait behind a waiting writer, so neither side
  * starves. **Cancellation**: a cancelled call leaves nothing in Redis, and the waiters behind it move up.

@@ -27,7 +27,8 @@ export interface RedisSemaphoreWaitOptions extends WaitOptions {
  * Limits the number of concurrent holders, across processes and machines. Each lease holds one or more permits until it
  * is released or ends.
  *
- * Not for limiting a rate (n starts per second), nor for exclusion: `RedisLock` is cheaper than a semaphore of 1.
+ * To limit a rate (n starts per second), use `RedisRateLimiter`. For one holder at a time, use `RedisLock`, which is
+ * cheaper than a semaphore of 1.
  *
  * **Fairness**: first come, first served; small requests never overtake a large one at the head of the queue.
  * **Cancellation**: a cancelled call leaves nothing in Redis, and the waiters behind it move up.
@@ -122,7 +123,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   /**
    * Takes over the lease with this `lease.id`, even from another process: a scheduler acquires, and a worker continues.
    * The new lease has the same fencing token, its own id, and this object's `ttl` and `renew`. The first lease is lost:
-   * its holder learns of it by its next renewal, `verify` or `extend`. Not for a lease that its holder still uses.
+   * its holder learns of it by its next renewal, `verify` or `extend`. Do not adopt a lease that its holder still uses.
    *
    * @param id The `id` of a lease of this name, with any number of permits.
    * @returns The lease; undefined if it is no longer held.

@@ -17,8 +17,8 @@ import { acquire, runHolding, tryAcquire } from "./request.ts";
  * Node. A name has one holder at a time, or any number of "shared" holders. A tab or worker that dies releases its
  * holds.
  *
- * Not for a single thread, where `Lock` is a thousand times cheaper, nor for several processes on a server (use
- * `RedisLock`). Not re-entrant: acquiring it twice deadlocks. `acquireAll` refuses it, because platform locks have no
+ * Within a single thread, use `Lock`, which is a thousand times cheaper. For several processes on a server, use
+ * `RedisLock`. Not re-entrant: acquiring it twice deadlocks. `acquireAll` refuses it, because platform locks have no
  * place in its order.
  *
  * Not meant to be extended: wrap it in a class of your own.

@@ -22,7 +22,7 @@ export interface WebRwLockSide extends Acquirable<WebGuard> {
  * Many readers or one writer, among all tabs and workers of an origin. The writer side equals a {@linkcode WebLock} of
  * that name, the reader side a WebLock of mode "shared".
  *
- * Not for a single thread (use `RwLock`). A reader cannot become a writer: acquiring `writer` while holding `reader`
+ * Within a single thread, use `RwLock`. A reader cannot become a writer: acquiring `writer` while holding `reader`
  * deadlocks.
  *
  * **Fairness**: of the platform: one queue for both sides, first come, first served.

@@ -10,8 +10,8 @@ import { onceFor } from "../../internal/once.ts";
 import { recognize } from "./libraries.ts";
 
 /**
- * The commands used of a client. Create one with {@linkcode nodeRedis}, {@linkcode ioRedis}, {@linkcode bunRedis} or
- * {@linkcode denoRedis}, or write one for another client: two functions are enough.
+ * The commands of a client that this module uses. Create one with {@linkcode nodeRedis}, {@linkcode ioRedis},
+ * {@linkcode bunRedis} or {@linkcode denoRedis}, or write one for another client: two functions are enough.
  */
 export interface Backend {
   /**

@@ -29,7 +29,7 @@ type Handler = ((this: BunRedisClient, error?: unknown) => void) | null | undefi
  * Creates a backend from Bun's RedisClient. The same client gives the same backend. It sets the client's `onconnect`
  * and `onclose`, and calls the earlier handlers.
  *
- * @param client From `new RedisClient(url)` or `Bun.redis`, closed by you.
+ * @param client From `new RedisClient(url)` or `Bun.redis`. You close it.
  * @param options Whether to use push.
  * @throws {TypeError} `client` is not such a client, or cannot subscribe.
  *

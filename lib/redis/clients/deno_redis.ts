@@ -26,8 +26,8 @@ export interface DenoRedisClient {
 /**
  * Creates a backend from clients of jsr:@db/redis. The same pair gives the same backend.
  *
- * @param client For commands; connected and closed by you.
- * @param subscriber A second connection, for messages only; connected and closed by you. Not the client itself, which
+ * @param client The connection for commands. You connect and close it.
+ * @param subscriber A second connection, for messages only. You connect and close it. Do not pass the client itself: it
  * would hang. When the client moves to another server, the subscriber is closed and connected again. Without a
  * subscriber, waiters rely on heartbeats, and a hand-off takes up to a third of the `ttl`.
  * @throws {TypeError} `client` or `subscriber` is not such a client or is a pool, or both are one client.

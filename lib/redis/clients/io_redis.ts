@@ -24,7 +24,7 @@ export interface IoRedisClient {
   evalsha(sha: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
   /** Runs a script by its text. */
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
-  /** Creates a second connection with the same settings, except for these. */
+  /** Creates a second connection with the same settings, except those that you pass. */
   duplicate(override?: object): object;
   /** The state of the connection; "end" means closed for good. */
   readonly status: string;
@@ -36,7 +36,7 @@ interface Stream {
   uncork?(): void;
 }
 
-/** Further members that the adapter uses, of clients and their duplicates. */
+/** Further members of clients and their duplicates that the adapter uses. */
 interface Connection extends Emitter {
   readonly isCluster?: boolean;
   /** The commands of a cluster client that wait for a retry. */
@@ -54,7 +54,7 @@ type Stop = Awaited<ReturnType<Subscribe>>;
 /**
  * Creates a backend from a client of npm:ioredis. The same client gives the same backend.
  *
- * @param client A `Redis` (Sentinel included) or a `Cluster`, closed by you, with an `error` listener.
+ * @param client A `Redis` (Sentinel included) or a `Cluster`, with an `error` listener. You close it.
  * @param options Whether to use push.
  * @throws {TypeError} `client` is not such a client, or cannot subscribe.
  *
