@@ -13,7 +13,7 @@ export class RedisError extends SyncError {
   }
 }
 
-/** Why a command failed, without the call, which {@linkcode explain} adds. Internal; users see a RedisError. */
+/** The reason for the failure of a command; {@linkcode explain} adds the call. Internal: users see a RedisError. */
 export class StateError extends RedisError {}
 
 /** The data in Redis has an unexpected shape. */

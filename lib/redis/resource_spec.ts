@@ -36,7 +36,7 @@ export interface ResourceSpec extends StoredName, CallSpec {}
 export interface SpecParts extends Pick<StoredName, "holders">, Pick<CallSpec, "what"> {
   /** The kind of its keys, and the text at their end. */
   readonly stored: readonly [kind: Kind, text: string];
-  /** Without the facts that all resources share. */
+  /** The resource, without the facts that all classes share. */
   readonly resource: Resource;
   readonly weight?: number;
   readonly limit?: number;

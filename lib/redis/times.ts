@@ -44,8 +44,8 @@ export function jitterOf(ttl: number): number {
 }
 
 /**
- * Delay after the end of a life before a waiter asks: clocks and timers are inexact, and asking too early means asking
- * twice.
+ * Delay between the end of a life and the command of a waiter: clocks and timers are inexact, and a command that comes
+ * too early has to be repeated.
  */
 export const AFTER_LIFE_END = 5;
 
@@ -66,7 +66,8 @@ export function commandLimit(ttl: number, least: number): number {
 }
 
 /**
- * The minimum of these limits. A lost packet is sent again within 200 to 300 ms; an acquire may wait for a connection.
+ * The minimum time limit of each command. A lost packet is sent again within 200 to 300 ms, and an acquire may wait for
+ * a connection.
  */
 export const LEAST_LIMIT = { acquire: 1000, renew: 100, release: 250 } as const;
 

@@ -53,7 +53,7 @@ export function denoRedis(client: DenoRedisClient, subscriber?: DenoRedisSubscri
   return withPush(client)(subscriber);
 }
 
-/** Throws for a pool or a cluster, whose members throw. */
+/** Throws for a pool or a cluster: reading their `isClosed` throws. */
 function checkSingle(client: object, name: string): void {
   let isSingle = true;
   try {
