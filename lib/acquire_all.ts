@@ -55,11 +55,11 @@ export interface GuardGroup<G extends readonly AnyGuard[]> extends AsyncDisposab
 }
 
 /**
- * Acquires several locks, permits and keys together, without deadlock whatever order callers list them in. It acquires
- * them one at a time, in an order common to all callers, local before remote.
+ * Acquires several locks, permits and keys together. Callers may list them in any order and cannot deadlock with each
+ * other. It acquires them one at a time, in an order common to all callers, local before remote.
  *
  * `list` takes locks, semaphores (one permit), sides of a read-write lock and keys (`KeyedMutex.at`), local and over
- * Redis. A {@linkcode Condition} is not acquired itself: list its lock. Does not help locks that are acquired
+ * Redis. A {@linkcode Condition} is not acquired itself: list its lock. It does not help with locks that are acquired
  * separately: a caller that holds one lock and then acquires another can still deadlock. Across processes, locks with
  * the same name and prefix on two Redis servers have no common order.
  *
@@ -72,7 +72,7 @@ export interface GuardGroup<G extends readonly AnyGuard[]> extends AsyncDisposab
  * @param list The locks, permits and keys to hold. May be empty.
  * @param options When to stop waiting; `timeout` in milliseconds.
  * @returns The holds. If the call fails, errors while releasing never replace its cause.
- * @throws {TimeoutError} when the time is over.
+ * @throws {TimeoutError} when the timeout has passed.
  * @throws {ClosedError} at once when one of them was cancelled.
  * @throws {QueueFullError} when the queue of one of them is full.
  * @throws {TypeError} when `list` is not an array, names the same lock twice (the same key of one mutex, both sides of

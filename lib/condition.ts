@@ -179,7 +179,7 @@ export class Condition implements Acquirable<Guard> {
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {NotHeldError} when the lock is not held, or its guard was released meanwhile.
    * @throws {ClosedError} when the condition or its lock was cancelled.
-   * @throws {TimeoutError} when the time is over.
+   * @throws {TimeoutError} when the timeout has passed.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
@@ -205,7 +205,7 @@ export class Condition implements Acquirable<Guard> {
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {NotHeldError} when the lock is not held, or its guard was released meanwhile.
    * @throws {ClosedError} when the condition or its lock was cancelled.
-   * @throws {TimeoutError} when the time is over.
+   * @throws {TimeoutError} when the timeout has passed.
    * @throws {TypeError} when `predicate` is not a function, and for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */

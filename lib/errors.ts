@@ -7,7 +7,7 @@
  */
 
 /**
- * The base class of every error of this module, to distinguish them from errors of your own code by one `instanceof`.
+ * The base class of all errors of this module: one `instanceof` distinguishes them from the errors of your own code.
  */
 export class SyncError extends Error {
   static {

@@ -94,7 +94,7 @@ export class Event {
    * **Cancellation**: on abort or time-out the waiter leaves in O(1) without a trace.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
-   * @throws {TimeoutError} when the time is over.
+   * @throws {TimeoutError} when the timeout has passed.
    * @throws {ClosedError} when it was cancelled, even if the flag is set.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.

@@ -32,8 +32,8 @@ export interface KeyedRateLimiterBudget<K> {
  * Limits how often something starts for each key: never more than `limit` starts for a key in any window of `interval`
  * milliseconds. One {@linkcode RateLimiter} for each user, host or token.
  *
- * Keys are compared as in a `Map`. An entry lives while a start of its key lies within the window, a call waits, or the
- * key is blocked, or its bucket is not full, so memory does not grow with the number of keys ever used. To limit
+ * Keys are compared as in a `Map`. An entry lives only while a start of its key is within the window, a call waits, the
+ * key is blocked, or its bucket is not full. So memory does not grow with the number of keys ever used. To limit
  * concurrency, use {@linkcode KeyedSemaphore}.
  *
  * Not meant to be extended: wrap it in a class of your own.
@@ -97,8 +97,8 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   }
 
   /**
-   * Maximum number of starts of a key in any window. Starts already made count against a new value. What is in a bucket is
-   * cut at a lower limit; a higher one adds nothing. 0 pauses the limiter.
+   * Maximum number of starts of a key in any window. Starts already made count against a new value. A bucket loses the
+   * permits above a lower limit; a higher limit adds none. 0 pauses the limiter.
    *
    * @throws {TypeError} when it is set to a value that is not a number.
    * @throws {RangeError} when it is set to a value that is not a whole number of 0 or more.
@@ -166,7 +166,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @param options How many starts, and when to stop waiting; `timeout` in milliseconds.
    * @throws {QueueFullError} (as a rejection, like all of these) when `maxWaiting` calls are waiting for the key
    *   already.
-   * @throws {TimeoutError} when the time is over.
+   * @throws {TimeoutError} when the timeout has passed.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for `permits` that are not whole numbers from 1 to the limit, and for a `timeout` that is NaN
@@ -231,7 +231,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   }
 
   /**
-   * Gives back at most that number of the latest starts of `key` within the window, or what is missing in its bucket.
+   * Gives back the latest starts of `key`: not more than are within the window, or than its bucket lacks.
    *
    * @param key The key of the starts.
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.

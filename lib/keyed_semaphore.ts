@@ -121,7 +121,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
    * @throws {QueueFullError} (as a rejection, like all of these) when `maxWaiting` calls are waiting for the key
    *   already.
    * @throws {ClosedError} when it was cancelled.
-   * @throws {TimeoutError} when the time is over.
+   * @throws {TimeoutError} when the timeout has passed.
    * @throws {TypeError} for a key that is undefined or a function, and for options of a wrong type.
    * @throws {RangeError} for `permits` that are not a whole number from 1 to the permits of a key, and for a `timeout`
    *   that is NaN or negative.

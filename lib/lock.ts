@@ -84,7 +84,7 @@ export class Lock implements Acquirable<Guard> {
    * grant has no effect: the caller has the guard and must release it.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
-   * @throws {TimeoutError} (as a rejection, like all of these) when the time is over.
+   * @throws {TimeoutError} (as a rejection, like all of these) when the timeout has passed.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.

@@ -134,7 +134,7 @@ export class Queue<T> implements AsyncIterable<T> {
    * @param item The item; any value.
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {ClosedError} (as a rejection, like all of these) when the queue is closed, before the call or during it.
-   * @throws {TimeoutError} when the time is over.
+   * @throws {TimeoutError} when the timeout has passed.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
@@ -168,7 +168,7 @@ export class Queue<T> implements AsyncIterable<T> {
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {ClosedError} (as a rejection, like all of these) when the queue is closed and empty.
-   * @throws {TimeoutError} when the time is over.
+   * @throws {TimeoutError} when the timeout has passed.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
@@ -195,8 +195,8 @@ export class Queue<T> implements AsyncIterable<T> {
   }
 
   /**
-   * Closes the queue to new items: waiting and later puts reject with a {@linkcode ClosedError}. Items in the queue can
-   * still be got. Once it is empty, gets reject with a ClosedError too, and iteration ends.
+   * Closes the queue to new items: waiting and later puts reject with a {@linkcode ClosedError}. The items in the queue
+   * can still be taken. Once it is empty, gets reject with a ClosedError too, and iteration ends.
    */
   close(): void {
     if (this.closed) return;
@@ -238,15 +238,15 @@ export class Queue<T> implements AsyncIterable<T> {
 
   /**
    * Waits until {@linkcode Queue.taskDone} was called for each item that was put in; resolves at once if there was
-   * none. Items that {@linkcode Queue.cancel} drops count as done. After `close` and `cancel` it still waits for the
-   * items that were got.
+   * none. Items that {@linkcode Queue.cancel} drops count as done. After `close` or `cancel`, it still waits until the
+   * items that consumers have taken are marked as processed.
    *
    * **Fairness**: all waiting calls end at once.
    *
    * **Cancellation**: on abort or time-out the waiter leaves in O(1).
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
-   * @throws {TimeoutError} (as a rejection, like all of these) when the time is over.
+   * @throws {TimeoutError} (as a rejection, like all of these) when the timeout has passed.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    *
@@ -273,8 +273,8 @@ export class Queue<T> implements AsyncIterable<T> {
   }
 
   /**
-   * Gets item after item until the queue is closed and empty. Several iterations share the items. Leaving a `for await`
-   * loop takes no further item, and does not close the queue.
+   * Gets item after item until the queue is closed and empty. Several iterations share the items. After you leave a
+   * `for await` loop, it takes no more items; the queue stays open.
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<T, undefined> {
     return this.values();

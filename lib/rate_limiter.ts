@@ -56,15 +56,15 @@ export interface RateLimiterBudget {
 
 /**
  * Limits how often something starts: never more than `limit` starts in any window of `interval` milliseconds. The
- * window slides: it never lets twice the limit through around an edge. With `kind: "bucket"` it is a token bucket: never
- * more than `limit + t * limit / interval` starts within any `t` milliseconds.
+ * window slides, so it never starts twice the limit around a boundary. With `kind: "bucket"` it is a token bucket:
+ * never more than `limit + t * limit / interval` starts within any `t` milliseconds.
  *
  * With several budgets, a call starts when all of them allow it, and takes from all in one step: 20 a second and 1,000
  * an hour, or requests and tokens a minute. Two limiters in a row cannot keep both limits: the first counts a start
  * before the wait for the second.
  *
  * To limit concurrency, use {@linkcode Semaphore} or {@linkcode Pool}. For a limit that several processes share, use
- * RedisRateLimiter. Calls have nothing to release.
+ * RedisRateLimiter. There is nothing to release.
  *
  * A start is the moment at which a granted call resumes, in the same turn of the event loop, on the monotonic clock. A
  * window includes its beginning but not its end: with a limit of 1, starts are at least `interval` apart.
@@ -137,7 +137,7 @@ export class RateLimiter {
 
   /**
    * Maximum number of starts in any window. Starts already made count against a new value; a waiter that wants more
-   * keeps waiting. What is in a bucket is cut at a lower limit; a higher one adds nothing. 0 pauses the limiter.
+   * keeps waiting. A bucket loses the permits above a lower limit; a higher limit adds none. 0 pauses the limiter.
    *
    * @throws {TypeError} when it is set to a value that is not a number.
    * @throws {RangeError} when it is set to a value that is not a whole number of 0 or more.
@@ -196,7 +196,7 @@ export class RateLimiter {
    * up. An abort after the grant has no effect: the start is used.
    *
    * @param options How many starts, and when to stop waiting; `timeout` in milliseconds.
-   * @throws {TimeoutError} when the time is over.
+   * @throws {TimeoutError} when the timeout has passed.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.
@@ -247,8 +247,8 @@ export class RateLimiter {
 
   /**
    * Milliseconds until a call made now could start, behind the present waiters; 0 if it could start now. Rounded up to
-   * whole milliseconds; `Infinity` behind a waiter that wants more than a lowered limit, or while it is 0. Divide by 1,000 and round up
-   * for a Retry-After header.
+   * whole milliseconds; `Infinity` while the limit is 0, or behind a waiter that asks for more than a lowered limit.
+   * Divide by 1,000 and round up for a Retry-After header.
    *
    * @param permits How many starts. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
@@ -271,8 +271,8 @@ export class RateLimiter {
   }
 
   /**
-   * Gives back at most that number of the latest starts within the window, or what is missing in a bucket, for example after a call that used fewer
-   * tokens than it took.
+   * Gives back the latest starts, for example after a call that used fewer tokens than it took: not more than are
+   * within the window, or than the bucket lacks.
    *
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
    * @throws {TypeError} when `permits` is not a number.

@@ -93,7 +93,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    * fit now are granted. An abort after the grant has no effect.
    *
    * @param options How many permits, and when to stop waiting; `timeout` in milliseconds.
-   * @throws {TimeoutError} when the time is over.
+   * @throws {TimeoutError} when the timeout has passed.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.
@@ -153,8 +153,8 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
   }
 
   /**
-   * Adds permits and grants them to the waiters that fit now. It does not spend a guard: releasing the guard too gives
-   * back twice.
+   * Adds permits and grants them to the waiters that fit now. It does not spend a guard: if you also release the guard,
+   * the permits are given back twice.
    *
    * @param permits How many, 1 or more. Default: 1.
    * @throws {TypeError} when `permits` is not a number.

@@ -12,7 +12,7 @@ import { describe, type WaitedFor } from "./internal/waited_for.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
 /**
- * A set whose waiters resume when it is empty, as for "wait until all connections are closed".
+ * A set whose waiters resume when it is empty, for example to wait until all connections are closed.
  *
  * Only its members decide whether it is set: it has no `set()` or `clear()`. To limit concurrency, use
  * {@linkcode Semaphore} or {@linkcode Pool}.
@@ -128,7 +128,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    * **Cancellation**: on abort or time-out the waiter leaves in O(1) without a trace.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
-   * @throws {TimeoutError} when the time is over.
+   * @throws {TimeoutError} when the timeout has passed.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */

@@ -54,7 +54,7 @@ export class SingleFlight<K = string | number | bigint | symbol> {
   }
 
   /**
-   * Creates it with no run.
+   * Creates a SingleFlight without runs.
    *
    * @param options Its name.
    * @throws {TypeError} when the name is not a string.
@@ -107,7 +107,7 @@ export class SingleFlight<K = string | number | bigint | symbol> {
    * @param key The key of the run.
    * @param fn The function to call, with a signal; it may be synchronous.
    * @param options When to stop waiting; `timeout` in milliseconds. With 0, `fn` is not called.
-   * @throws {TimeoutError} (as a rejection, like all of these) when the time is over.
+   * @throws {TimeoutError} (as a rejection, like all of these) when the timeout has passed.
    * @throws {TypeError} when `key` is undefined or a function, `fn` is not a function, and for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */

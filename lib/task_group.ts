@@ -41,12 +41,13 @@ export interface TaskGroupOptions extends NameOptions {
 }
 
 /**
- * Runs tasks that succeed together or stop together: the first failure aborts all other tasks, waits for them to end,
- * and is thrown. Python's `asyncio.TaskGroup`. Prefer {@linkcode TaskGroup.scope}. With `await using`, no task outlives
- * the block either, but a block that throws does not stop the tasks: it waits for them.
+ * Runs tasks that succeed together or stop together: at the first failure, the group aborts the other tasks, waits
+ * until they have ended, and throws the failure. Python's `asyncio.TaskGroup`. Prefer {@linkcode TaskGroup.scope}. With
+ * `await using`, too, no task outlives the block. But if the block throws, the tasks are not aborted: the block waits
+ * for them.
  *
- * For independent jobs, of which one failure should not stop the rest, use {@linkcode Pool}. Waiting inside a task for
- * `join` of its own group deadlocks; with a `limit`, so can waiting for another task of the group.
+ * For independent jobs, which should continue after a failure, use {@linkcode Pool}. Waiting inside a task for `join`
+ * of its own group deadlocks; with a `limit`, so can waiting for another task of the group.
  *
  * Tasks are never called synchronously, and each runs in the asynchronous context (`AsyncLocalStorage`) of its call of
  * `run`. If `join` has not thrown a failure after 10 s, or when the process runs out of work, a process warning reports
@@ -110,7 +111,8 @@ export class TaskGroup implements AsyncDisposable {
    * **Fairness**: as in {@linkcode TaskGroup.run}.
    *
    * **Cancellation**: by the `signal` option: the group is aborted with its reason, which is thrown when everything has
-   * ended. If it has aborted before, `fn` is not called. `fn` should pass the group's signal to what it waits for.
+   * ended. If it has aborted before, `fn` is not called. `fn` should pass the group's signal to each call that it
+   * awaits.
    *
    * @param fn The function that runs tasks in the group; it may be synchronous.
    * @param options How many tasks run at a time, a signal that aborts all of them, and a name.
@@ -252,7 +254,7 @@ export class TaskGroup implements AsyncDisposable {
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {AggregateError} (as a rejection, like all of these) when several tasks have failed.
-   * @throws {TimeoutError} when the time is over.
+   * @throws {TimeoutError} when the timeout has passed.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */

@@ -54,7 +54,7 @@ export class TimeoutLock extends Lock {
    * **Fairness** and **Cancellation** as in {@linkcode Lock.acquire}.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
-   * @throws {TimeoutError} when the time is over.
+   * @throws {TimeoutError} when the timeout has passed.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.

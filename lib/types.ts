@@ -34,8 +34,8 @@ export interface WaitOptions {
 }
 
 /**
- * Proof of one hold, spent once. Releasing or disposing of it again has no effect, and never releases another caller's
- * hold.
+ * Stands for one hold, and can release it once. Releasing or disposing of it again has no effect, and never releases
+ * another caller's hold.
  */
 export interface Guard extends Disposable, AsyncDisposable {
   /** Whether the hold still lasts. */

@@ -16,7 +16,7 @@ import type { Listener } from "./listeners.ts";
  * one of them throws becomes an uncaught error and never reaches the code that uses the lock. Holds and waits from
  * before the first observer are not reported.
  *
- * Not for metrics (use {@linkcode metrics}) or for finding deadlocks (use {@linkcode watchdog}).
+ * For metrics, use {@linkcode metrics}; to find deadlocks, use {@linkcode watchdog}.
  *
  * @param observer The functions; missing functions are skipped.
  * @throws {TypeError} if `observer` is not an object, has members and none of these methods, or one of them is not a

@@ -10,7 +10,7 @@ import type { Resource } from "../internal/hook.ts";
 
 /** One call that waits or holds. */
 export interface CallSnapshot {
-  /** The id of its events. */
+  /** The `id` of the events about this call. */
   readonly id: number;
   /** The number of permits asked for. */
   readonly permits: number;
@@ -37,11 +37,10 @@ export interface ThingSnapshot {
 }
 
 /**
- * Returns every resource that has a holder or a waiter now. Waits and holds from before the first observer, watchdog or
- * trace was on are missing, and without one the result is empty. Over Redis it shows this process; `inspect()` shows
- * all processes.
+ * Returns every resource that has a holder or a waiter now. It knows only waits and holds that began while an observer,
+ * a watchdog or a trace was on. Over Redis it shows this process; `inspect()` shows all processes.
  *
- * Not for finding hangs: {@linkcode watchdog} reports them.
+ * To find hangs, use {@linkcode watchdog}.
  *
  * @example
  * ```ts

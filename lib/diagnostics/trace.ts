@@ -33,7 +33,7 @@ export interface Trace extends Disposable {
  * each key has a track, with a slice for each hold and each wait, and an arrow from each release to the grant that it
  * causes.
  *
- * Not for permanent use: it keeps up to `limit` slices in memory.
+ * Do not leave it on: it keeps up to `limit` slices in memory.
  *
  * @param options `limit`: how many waits and holds to keep.
  * @throws {TypeError} if `limit` is not a number.

@@ -97,8 +97,8 @@ export class Pool implements AsyncDisposable {
    *
    * @param limit The most functions that run at a time, 1 or more, or `Infinity`.
    * @param options A name, a limit of the rate at which functions start, and how many calls of `run` and `createTask`
-   *   may wait. Items of a map are never refused: the next item of each map counts, and later items wait in the source.
-   * @throws {TypeError} when `limit` or `maxWaiting` is not a number, `name` not a string or `rate` not a
+   *   may wait. A map is never refused: its next item counts as a waiting call, and its other items stay in the source.
+   * @throws {TypeError} when `limit` or `maxWaiting` is not a number, `name` is not a string, or `rate` is not a
    *   RateLimiter.
    * @throws {RangeError} when `limit` is neither a whole number of 1 or more nor `Infinity`, or `maxWaiting`
    *   neither a whole number of 0 or more nor `Infinity`.
@@ -127,15 +127,16 @@ export class Pool implements AsyncDisposable {
    * items. It does what p-map does, in a pool of its own: nothing is left to join.
    *
    * The first failure, of `fn` or of the source, aborts the signal of the running functions; once they have ended and
-   * the source is closed, the call rejects with that error. Later failures come from functions that were told to stop,
-   * and are dropped. With `settled: true`, a failing `fn` ends nothing.
+   * the source is closed, the call rejects with that error. Later failures are dropped, because they come from
+   * functions that have been aborted. With `settled: true`, a failure of `fn` does not end the map.
    *
    * If several maps share slots, or to read results one by one, use {@linkcode Pool.prototype.map}.
    *
    * **Fairness**: functions start in the order of the items.
    *
    * **Cancellation**: when the signal aborts, everything ends as after a failure, and the call rejects with
-   * `signal.reason`. A source that still owes an item may be unable to close: the map waits 100 ms for it.
+   * `signal.reason`. If the source still owes an item when the map ends, it may be unable to close: the map waits at
+   * most 100 ms for it.
    *
    * @param source The items; the promises in a synchronous source are awaited.
    * @param limit The most functions that run at a time, 1 or more, or `Infinity`.
@@ -222,7 +223,7 @@ export class Pool implements AsyncDisposable {
    * @param options When to stop waiting for a slot, with `timeout` in milliseconds, and the call's `priority`.
    * @throws {ClosedError} (as a rejection, like all of these) when the pool is closed.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
-   * @throws {TimeoutError} when the time is over.
+   * @throws {TimeoutError} when the timeout has passed.
    * @throws {TypeError} when `fn` is not a function, and for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative, and for a `priority` that is not finite.
    */
@@ -252,7 +253,7 @@ export class Pool implements AsyncDisposable {
    * @param options When to stop waiting for a slot, with `timeout` in milliseconds, and the call's `priority`.
    * @throws {ClosedError} (as a rejection, like all of these) when the pool is closed.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
-   * @throws {TimeoutError} when the time is over.
+   * @throws {TimeoutError} when the timeout has passed.
    * @throws {TypeError} when `fn` is not a function, and for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative, and for a `priority` that is not finite.
    */
@@ -320,11 +321,11 @@ export class Pool implements AsyncDisposable {
    *
    * The first failure, of `fn` or of the source, ends the map: it pulls no more items and aborts the signal of `fn`.
    * When everything has ended, the loop yields the results that come before the failure and are ready, then throws the
-   * error as it is. Failures of the aborted functions, and of closing the source, are observed with it. If the reader
+   * error as it is. Later failures, of the aborted functions and of closing the source, count as handled. If the reader
    * stops before the error, {@linkcode Pool.join} throws it. Leaving the loop aborts the running functions in the same
    * way, waits for them to end and closes the source; a failure to close is thrown by the loop.
    *
-   * With `settled: true`, a failing `fn` ends nothing: results are `PromiseSettledResult`s.
+   * With `settled: true`, a failure of `fn` does not end the map, and the results are `PromiseSettledResult`s.
    *
    * After {@linkcode Pool.close}, a map whose reading began is still served to its end, and {@linkcode Pool.join} waits
    * for it. So read it to its end or leave it; `for await` does either.
@@ -332,7 +333,8 @@ export class Pool implements AsyncDisposable {
    * **Fairness**: each item is queued for its slot with all other calls.
    *
    * **Cancellation**: when the signal aborts, everything ends as after a failure, and the read rejects with
-   * `signal.reason`. A source that still owes an item may be unable to close: the map waits 100 ms for it.
+   * `signal.reason`. If the source still owes an item when the map ends, it may be unable to close: the map waits at
+   * most 100 ms for it.
    *
    * @param source The items; the promises in a synchronous source are awaited.
    * @param fn The function to call with an item, its index, and the signal that all items share.
@@ -380,7 +382,7 @@ export class Pool implements AsyncDisposable {
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {AggregateError} when several have failed.
-   * @throws {TimeoutError} when the time is over.
+   * @throws {TimeoutError} when the timeout has passed.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */

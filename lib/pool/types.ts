@@ -10,7 +10,7 @@ import type { WaitOptions } from "../types.ts";
 export interface TaskOptions extends WaitOptions {
   /**
    * The call's position in the queue: before calls with a smaller number, behind calls with the same or a greater
-   * number. Any finite number. Running functions are not affected. Calls of a small priority may starve. Default: 0.
+   * number. Any finite number. Running functions are not affected. Calls with a small priority may starve. Default: 0.
    */
   readonly priority?: number | undefined;
   /**
@@ -38,8 +38,8 @@ export interface MapOptions<S extends boolean = false> {
   /** The position of its items in the queue, as in {@linkcode TaskOptions}. Default: 0. */
   readonly priority?: number | undefined;
   /**
-   * Whether results are `PromiseSettledResult`s, as of `Promise.allSettled`: a failing function ends nothing. A failure
-   * of the source ends the map all the same. Default: false.
+   * Whether results are `PromiseSettledResult`s, as from `Promise.allSettled`: a failing function does not end the map.
+   * A failure of the source still does. Default: false.
    */
   readonly settled?: S | undefined;
 }

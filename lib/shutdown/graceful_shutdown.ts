@@ -55,8 +55,8 @@ export type { RawSocketLike, WebSocketLike, WebSocketOptions } from "./web_socke
  * `debounce` distinguishes the second signal from an echo of the first. A third signal has the system's default effect.
  *
  * It never exits the process: call `process.exit(ok ? 0 : 1)` after {@linkcode GracefulShutdown.finished}. A process
- * that is still alive 5 s later prints the warning `INTERLOCK_STILL_ALIVE`. Not for cancelling one piece of work (use
- * an `AbortController`), nor for limiting concurrency (use {@linkcode Pool}).
+ * that is still alive 5 s later prints the warning `INTERLOCK_STILL_ALIVE`. To cancel one piece of work, use an
+ * `AbortController`; to limit concurrency, use {@linkcode Pool}.
  *
  * Limits of the platforms. Deno.serve (2.9) breaks uploads when it stops listening, so its listener is closed only once
  * the uploads in progress are in, or have their responses if they are read as a stream. While uploads keep overlapping,
@@ -223,9 +223,9 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * `webSocket()` declares is ended once everything else has ended and it has been silent for a second. HTTP/2 clients
    * get a GOAWAY. With Deno.serve and Bun.serve, {@linkcode GracefulShutdown.handler} counts.
    *
-   * A pool is closed when the shutdown begins. Its calls, queued ones included, and its maps whose reading began are
-   * work in flight. Its unobserved failures are in the report's `errors`, as `join()` would throw them. When forced, it
-   * is cancelled with the reason of `forced`.
+   * A pool is closed when the shutdown begins. Its calls, including queued ones, are work in flight, and so are maps
+   * whose reading has begun. Its unobserved failures are in the report's `errors`, as `join()` would throw them. When
+   * forced, it is cancelled with the reason of `forced`.
    *
    * @param server Of node:http, node:https, node:http2, Deno.serve or Bun.serve; or a pool. Pass `signal: shutdown.forced` to
    * Deno.serve too: its server cannot be closed by force in any other way. Attaching a server again has no effect. A

@@ -18,7 +18,7 @@ import { checkSignalNames } from "./os_signals.ts";
 export interface GracefulShutdownOptions {
   /**
    * Time limit of the whole shutdown from the first signal on, including `delay` and clean-up steps. Work in flight is
-   * then cut. With `Infinity`, only a second signal cuts. Default: 10,000.
+   * then cut. With `Infinity`, only a second signal cuts work. Default: 10,000.
    */
   readonly grace?: number | undefined;
   /** OS signals that start the shutdown; `[]` means none. Default: SIGINT and SIGTERM. */
@@ -30,9 +30,9 @@ export interface GracefulShutdownOptions {
   readonly debounce?: number | undefined;
   /**
    * Time after the signal during which new connections are still accepted, while `ready` is already false and responses
-   * ask clients to close their connections. For load balancers that keep sending until they notice. A function is
-   * called at the signal with `forced`, and its promise awaited: `delay: () => registry.leave()`. Its error is in the
-   * report, and the shutdown continues. Default: 0.
+   * ask clients to close their connections. For load balancers that keep sending requests until they notice that
+   * `ready` is false. A function is called at the signal with `forced`, and its promise awaited: `delay: () =>
+   * registry.leave()`. Its error is in the report, and the shutdown continues. Default: 0.
    */
   readonly delay?: number | ((forced: AbortSignal) => unknown) | undefined;
   /** Time of silence after which a connection is closed as idle, once the listener is closed. Default: 100. */

@@ -18,7 +18,7 @@ export interface ShutdownReport {
   readonly elapsed: number;
   /** The errors of callbacks and clean-up steps, with a TimeoutError for each step that did not end in time. */
   readonly errors: readonly unknown[];
-  /** Whether it was drained without errors. For the exit code: `process.exit(ok ? 0 : 1)`. */
+  /** Whether all work was drained and no callback or step failed. For the exit code: `process.exit(ok ? 0 : 1)`. */
   readonly ok: boolean;
 }
 

@@ -74,7 +74,7 @@ export class WebLock implements Acquirable<WebGuard> {
    * **Cancellation**: by `signal` or `timeout`, at any time before the grant; the request leaves the platform's queue.
    *
    * @param options `timeout` in milliseconds; 0 tries once.
-   * @throws {TimeoutError} when the time is over.
+   * @throws {TimeoutError} when the timeout has passed.
    * @throws {TypeError | RangeError} for bad options.
    */
   acquire(options?: WaitOptions): Promise<WebGuard> {
