@@ -74,7 +74,7 @@ export function lockOnArguments<A extends readonly unknown[] = []>(
   checkMutex(mutex);
   const own = checkOnArguments(select, options);
   const needsName = isNamed(mutex, "RedisKeyedMutex") && own.name === undefined;
-  must(!needsName, "name", "be given for a mutex across machines, where it is the identity of the calls", own.name);
+  must(!needsName, "name", "be given: it identifies the calls of a RedisKeyedMutex in every process", own.name);
   return onArguments("lockOnArguments", select, own, (key, fn, limits) => mutex.run(key, fn, limits));
 }
 

@@ -19,9 +19,9 @@ const UNCATCHABLE = new Set(["SIGKILL", "SIGSTOP"]);
 export function checkSignalNames(value: unknown): asserts value is readonly string[] {
   must(Array.isArray(value), "signals", "be an array", value);
   for (const name of value) {
-    must(typeof name === "string", "signals", "hold strings", name);
-    must(KNOWN.has(name), "signals", 'hold names like "SIGTERM"', name, RangeError);
-    must(!UNCATCHABLE.has(name), "signals", "hold signals that can be caught", name, RangeError);
+    must(typeof name === "string", "signals", "contain strings", name);
+    must(KNOWN.has(name), "signals", 'contain names like "SIGTERM"', name, RangeError);
+    must(!UNCATCHABLE.has(name), "signals", "contain signals that can be caught", name, RangeError);
   }
 }
 

@@ -138,7 +138,7 @@ async function cleanUp(state: ShutdownState): Promise<string[]> {
 /** A step that begins after the time is over still gets one turn of the event loop. */
 function bounded(step: Step, forced: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const expire = () => reject(new TimeoutError(`Cannot finish ${printable(step.label)}: the time is over`));
+    const expire = () => reject(new TimeoutError(`Cannot finish ${printable(step.label)}: the grace time is over`));
     let registration: Cancellation;
     const lastTurn = () => void (registration = onCancel({ timeout: 1 }, expire));
     if (forced.aborted) lastTurn();

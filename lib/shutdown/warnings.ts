@@ -72,7 +72,7 @@ export function warnIfItStays(): void {
     if (made !== last) return; // the process has moved on, for example to the next test
     const resources = currentProcess()?.getActiveResourcesInfo?.() ?? [];
     const keepers = resources.length === 0 ? "" : ` (kept by ${list(counted(resources))})`;
-    const remedy = "close what keeps it in defer(), or call process.exit(ok ? 0 : 1)";
+    const remedy = "close open resources in defer(), or call process.exit(ok ? 0 : 1)";
     const message = `Process is still alive ${EXIT_WITHIN} ms after its shutdown${keepers}; ${remedy}`;
     warn(message, "INTERLOCK_STILL_ALIVE");
   });

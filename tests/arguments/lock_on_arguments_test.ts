@@ -328,7 +328,7 @@ test("lockOnArguments: on a mutex across machines the name is the identity, and 
     }
   }
   const everywhere: ArgumentMutex = new RedisKeyedMutex();
-  const refusal = /^TypeError: name must be given for a mutex across machines/;
+  const refusal = /^TypeError: name must be given: it identifies the calls of a RedisKeyedMutex/;
   assert.throws(() => lockOnArguments(everywhere, [0]), refusal);
   assert.throws(() => lockOnArguments(everywhere, [0], { timeout: 5 }), refusal);
   const wrap = lockOnArguments(everywhere, [0], { name: "pay" });

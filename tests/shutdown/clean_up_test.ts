@@ -157,8 +157,8 @@ test("GracefulShutdown: a clean-up step is bounded by the rest of the grace time
   assert.deepEqual([drained, remaining, order], [true, [], ["quick"]]);
   assert.ok(errors.every((error) => error instanceof TimeoutError));
   assert.deepEqual(errors.map((error) => (error as Error).message), [
-    "Cannot finish database: the time is over",
-    "Cannot finish pool: the time is over",
+    "Cannot finish database: the grace time is over",
+    "Cannot finish pool: the grace time is over",
   ]);
 });
 

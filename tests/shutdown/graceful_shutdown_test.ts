@@ -277,10 +277,10 @@ test("GracefulShutdown: bad arguments", async () => {
     [{ retryAfter: 0.5 }, RangeError, /retryAfter/],
     [{ debounce: -1 }, RangeError, /debounce must be 0 or more milliseconds, got -1/],
     [{ signals: "SIGTERM" }, TypeError, /signals must be an array, got "SIGTERM"/],
-    [{ signals: [15] }, TypeError, /signals must hold strings, got 15/],
-    [{ signals: ["TERM"] }, RangeError, /signals must hold names like "SIGTERM", got "TERM"/],
-    [{ signals: ["SIGINT", "SIGTREM"] }, RangeError, /signals must hold names like "SIGTERM", got "SIGTREM"/],
-    [{ signals: ["SIGTERM", "SIGKILL"] }, RangeError, /signals must hold signals that can be caught, got "SIGKILL"/],
+    [{ signals: [15] }, TypeError, /signals must contain strings, got 15/],
+    [{ signals: ["TERM"] }, RangeError, /signals must contain names like "SIGTERM", got "TERM"/],
+    [{ signals: ["SIGINT", "SIGTREM"] }, RangeError, /signals must contain names like "SIGTERM", got "SIGTREM"/],
+    [{ signals: ["SIGTERM", "SIGKILL"] }, RangeError, /signals must contain signals that can be caught, got "SIGKILL"/],
   ];
   const before = process.listenerCount("SIGTERM");
   for (const [options, type, message] of cases) {

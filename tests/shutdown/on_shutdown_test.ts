@@ -233,7 +233,7 @@ test("delay: a function that fails is in the report, and the shutdown goes on; g
   const { ok, errors } = await shutdown.finished;
   assert.deepEqual([ok, errors.map(String), server.listening], [
     false,
-    ["TimeoutError: Cannot finish delay: the time is over"],
+    ["TimeoutError: Cannot finish delay: the grace time is over"],
     false,
   ]);
   assert.throws(() => quiet({ delay: "x" as never }), TypeError);
