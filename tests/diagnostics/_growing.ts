@@ -6,25 +6,11 @@
 import process from "node:process";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import {
-  acquireAll,
-  Barrier,
-  Condition,
-  Event,
-  KeyedMutex,
-  KeyedSemaphore,
-  Lock,
-  Pool,
-  Queue,
-  RateLimiter,
-  RwLock,
-  Semaphore,
-  SetEvent,
-  SingleFlight,
-  TaskGroup,
-} from "../../mod.ts";
+import { Lock, Pool, Queue } from "../../mod.ts";
 import { channels, metrics, observe, trace, watchdog } from "../../lib/diagnostics/mod.ts";
 import { dashboard } from "../../lib/dashboard/mod.ts";
+import type { Call, Needs } from "../kinds/kind.ts";
+import { localKinds } from "../kinds/local.ts";
 
 const WORKERS = 3;
 const WARM = 300;
@@ -69,26 +55,40 @@ class Counter {
 /** One operation of a worker; several workers contend. */
 type Operation = (worker: number) => Promise<unknown>;
 
+/** The calls of every kind, each of which waits and is let go. */
+function situationsOfKinds(): Record<string, Operation> {
+  const all: Record<string, Operation> = {};
+  for (const [name, { make, calls }] of Object.entries(localKinds)) {
+    for (const [method, call] of Object.entries(calls(make(undefined, {} as Needs)))) {
+      all[`${name}.${method}`] = () => visit(call);
+    }
+  }
+  return all;
+}
+
+async function visit({ wait, block }: Call): Promise<void> {
+  const unblock = await block?.();
+  const waits = wait();
+  await turn();
+  await unblock?.();
+  await waits;
+}
+
+/** What takes more than one call. */
 function situations(): Record<string, Operation> {
-  const hold = async (thing: { acquire(): Promise<{ release(): void }> }) => {
-    const guard = await thing.acquire();
+  const hold = async (lock: Lock) => {
+    const guard = await lock.acquire();
     await turn();
     guard.release();
   };
-  const lock = new Lock(), semaphore = new Semaphore(2), rw = new RwLock(), keyed = new KeyedMutex();
-  const keyedSemaphore = new KeyedSemaphore(1), pool = new Pool(2), queue = new Queue<number>(1), event = new Event();
-  const queueLock = new Lock(), runLock = new Lock(), late = new Lock(), barrier = new Barrier(WORKERS);
-  const limiter = new RateLimiter(1e9, 1), condition = new Condition(), set = new SetEvent<number>();
-  const flights = new SingleFlight<string>(), group = new TaskGroup({ limit: 2 }), full = new Lock({ maxWaiting: 0 });
-  const first = new Lock(), second = new Lock(), detached = [new Lock(), new Lock()];
+  const queue = new Queue<number>(1), pool = new Pool(2), detached = [new Lock(), new Lock()];
+  const queueLock = new Lock(), late = new Lock(), full = new Lock({ maxWaiting: 0 });
   return {
     "Queue and Lock": async (worker) => {
       if (worker === 0) return await queue.put(1);
       await queue.get();
       await hold(queueLock);
     },
-    "Lock": () => hold(lock),
-    "Lock.run": () => runLock.run(turn),
     "Lock, timed out": async () => {
       const guard = late.tryAcquire();
       await late.acquire({ timeout: 0 }).catch(() => {});
@@ -106,45 +106,16 @@ function situations(): Record<string, Operation> {
         detached[(worker + 1) % 2]!.run(turn);
         await turn();
       }),
-    "Semaphore": () => hold(semaphore),
-    "RwLock": (worker) => hold(worker === 0 ? rw.writer : rw.reader),
-    "KeyedMutex": () => hold(keyed.at("key")),
-    "KeyedSemaphore": () => hold(keyedSemaphore.at("key")),
-    "Pool.run": () => pool.run(turn),
     "Pool.map": async () => {
       for await (const _ of pool.map([1, 2], turn)) break;
-    },
-    "Event": async (worker) => {
-      if (worker > 0) return await event.wait();
-      event.set();
-      event.clear();
-      await turn();
-    },
-    "Condition": async (worker) => {
-      const guard = await condition.acquire();
-      if (worker === 0) condition.notifyAll();
-      else await condition.wait({ timeout: 1 }).catch(() => {});
-      guard.release();
-    },
-    "Barrier": () => barrier.wait(),
-    "RateLimiter": () => limiter.acquire(),
-    "SetEvent": async (worker) => {
-      if (worker > 0) return await set.wait();
-      set.add(1);
-      await turn();
-      set.delete(1);
-    },
-    "SingleFlight": () => flights.run("key", turn),
-    "TaskGroup": () => group.run(turn),
-    "acquireAll": async (worker) => {
-      const held = await acquireAll(worker === 0 ? [first, second] : [second, first]);
-      await turn();
-      await held.release();
     },
   };
 }
 
-async function growthOf(operation: Operation): Promise<number> {
+/** Starts are 5 ms apart. */
+const rate = (name: string): number => name.includes("RateLimiter") ? 0.1 : 1;
+
+async function growthOf(operation: Operation, share: number): Promise<number> {
   const counter = new Counter();
   let isOver = false;
   for (let worker = 0; worker < WORKERS; worker++) {
@@ -156,13 +127,13 @@ async function growthOf(operation: Operation): Promise<number> {
       }
     })();
   }
-  await counter.reach(WARM);
+  await counter.reach(WARM * share);
   // What is kept shows every time; what a run-time compiles or caches only now and then.
   let least = Infinity;
   for (let i = 0; i < 3; i++) {
     const before = heap();
     const from = counter.done;
-    await counter.reach(from + COUNTED);
+    await counter.reach(from + COUNTED * share);
     least = Math.min(least, (heap() - before) / (counter.done - from));
   }
   isOver = true;
@@ -190,8 +161,8 @@ const COUNTED = Number(counted);
 const kept = on.split(",").map((name) => observers[name]?.());
 
 const found: Record<string, number> = {};
-for (const [name, operation] of Object.entries(situations())) {
-  if (only === undefined || only === name) found[name] = Math.round(await growthOf(operation));
+for (const [name, operation] of Object.entries({ ...situations(), ...situationsOfKinds() })) {
+  if (only === undefined || only === name) found[name] = Math.round(await growthOf(operation, rate(name)));
 }
 console.log(JSON.stringify(found));
 process.exit(kept.length > 0 ? 0 : 1);

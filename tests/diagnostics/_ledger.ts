@@ -31,8 +31,9 @@ export class Ledger implements Observer, Disposable {
   }
 
   wait(event: DiagnosticEvent): void {
-    // The wait of a remote call begins with the call, and is reported after its first command.
-    if (/^(redis|web)-/.test(event.kind)) this.#lastAt = Math.min(this.#lastAt, event.at);
+    // A wait begins with its call. That of a remote call is reported after its first command; and notifyAll() sends several
+    // calls back to their lock in one step, in which others are granted.
+    if (/^(redis|web)-|^lock$/.test(event.kind)) this.#lastAt = Math.min(this.#lastAt, event.at);
     this.#begin("wait", event);
     this.#open.set(event.id, { state: "waits", since: event.at, first: event });
   }

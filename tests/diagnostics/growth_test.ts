@@ -5,7 +5,7 @@ import { runProgram } from "../_program.ts";
 import { test } from "../_test.ts";
 
 const ALL = "watchdog,metrics,channels,observe,dashboard";
-const COUNT = deeply(300, 1_000);
+const COUNT = 300;
 /** Bytes for each operation. Stacks that are kept take 0.9 to 4 kB. */
 const MOST = 500;
 

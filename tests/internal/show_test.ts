@@ -1,26 +1,6 @@
 /** console.log of everything public: its class, its name and its public state. */
 import assert from "node:assert/strict";
-import {
-  acquireAll,
-  Barrier,
-  BoundedSemaphore,
-  Condition,
-  Event,
-  GracefulShutdown,
-  KeyedMutex,
-  KeyedRateLimiter,
-  KeyedSemaphore,
-  Lock,
-  Pool,
-  Queue,
-  RateLimiter,
-  RwLock,
-  Semaphore,
-  SetEvent,
-  SingleFlight,
-  TaskGroup,
-  TimeoutLock,
-} from "../../mod.ts";
+import * as local from "../../mod.ts";
 import { logged } from "../_logged.ts";
 import { test } from "../_test.ts";
 import { watch } from "../_tools.ts";
@@ -28,35 +8,38 @@ import { watch } from "../_tools.ts";
 const name = "orders";
 
 test("show: the class, the name and the public state", async () => {
-  const results = new Pool(1).map([1], (n) => n);
+  const results = new local.Pool(1).map([1], (n) => n);
   await results.toArray();
   const expected: [object, string][] = [
-    [new Lock({ name }), "Lock { name: 'orders', locked: false, waiting: 0 }"],
-    [new Lock(), "Lock { locked: false, waiting: 0 }"],
-    [new TimeoutLock(5, { name }), "TimeoutLock { name: 'orders', locked: false, waiting: 0 }"],
-    [new Event({ name }), "Event { name: 'orders', isSet: false, waiting: 0 }"],
-    [new SetEvent([1], { name }), "SetEvent { name: 'orders', size: 1, isSet: false, waiting: 0 }"],
-    [new Condition(new Lock(), { name }), "Condition { name: 'orders', locked: false, waiting: 0 }"],
-    [new Semaphore(3, { name }), "Semaphore { name: 'orders', value: 3, locked: false, waiting: 0 }"],
+    [new local.Lock({ name }), "Lock { name: 'orders', locked: false, waiting: 0 }"],
+    [new local.Lock(), "Lock { locked: false, waiting: 0 }"],
+    [new local.TimeoutLock(5, { name }), "TimeoutLock { name: 'orders', locked: false, waiting: 0 }"],
+    [new local.Event({ name }), "Event { name: 'orders', isSet: false, waiting: 0 }"],
+    [new local.SetEvent([1], { name }), "SetEvent { name: 'orders', size: 1, isSet: false, waiting: 0 }"],
+    [new local.Condition(new local.Lock(), { name }), "Condition { name: 'orders', locked: false, waiting: 0 }"],
+    [new local.Semaphore(3, { name }), "Semaphore { name: 'orders', value: 3, locked: false, waiting: 0 }"],
     [
-      new BoundedSemaphore(3, { name }),
+      new local.BoundedSemaphore(3, { name }),
       "BoundedSemaphore { name: 'orders', value: 3, limit: 3, locked: false, waiting: 0 }",
     ],
-    [new Barrier(3, { name }), "Barrier { name: 'orders', parties: 3, waiting: 0, broken: false }"],
-    [new KeyedMutex({ name }), "KeyedMutex { name: 'orders', size: 0 }"],
-    [new KeyedMutex().at(5), "KeyedLock { key: 5, locked: false, waiting: 0 }"],
-    [new RwLock().reader, "RwLockSide { locked: false, waiting: 0 }"],
-    [new GracefulShutdown({ signals: [] }), "GracefulShutdown { ready: true, active: 0, labels: [] }"],
+    [new local.Barrier(3, { name }), "Barrier { name: 'orders', parties: 3, waiting: 0, broken: false }"],
+    [new local.KeyedMutex({ name }), "KeyedMutex { name: 'orders', size: 0 }"],
+    [new local.KeyedMutex().at(5), "KeyedLock { key: 5, locked: false, waiting: 0 }"],
+    [new local.RwLock().reader, "RwLockSide { locked: false, waiting: 0 }"],
+    [new local.GracefulShutdown({ signals: [] }), "GracefulShutdown { ready: true, active: 0, labels: [] }"],
     [results, "MapResults {}"],
-    [new Queue(3, { name }), "Queue { name: 'orders', size: 0, capacity: 3, getting: 0, putting: 0 }"],
-    [new TaskGroup({ name }), "TaskGroup { name: 'orders', active: 0, waiting: 0 }"],
-    [new SingleFlight({ name }), "SingleFlight { name: 'orders', size: 0 }"],
-    [new KeyedSemaphore(1, { name }), "KeyedSemaphore { name: 'orders', size: 0 }"],
-    [new KeyedRateLimiter(3, 100, { name }), "KeyedRateLimiter { name: 'orders', limit: 3, interval: 100, size: 0 }"],
-    [new RateLimiter(3, 100, { name }), "RateLimiter { name: 'orders', limit: 3, interval: 100, waiting: 0 }"],
+    [new local.Queue(3, { name }), "Queue { name: 'orders', size: 0, capacity: 3, getting: 0, putting: 0 }"],
+    [new local.TaskGroup({ name }), "TaskGroup { name: 'orders', active: 0, waiting: 0 }"],
+    [new local.SingleFlight({ name }), "SingleFlight { name: 'orders', size: 0 }"],
+    [new local.KeyedSemaphore(1, { name }), "KeyedSemaphore { name: 'orders', size: 0 }"],
+    [
+      new local.KeyedRateLimiter(3, 100, { name }),
+      "KeyedRateLimiter { name: 'orders', limit: 3, interval: 100, size: 0 }",
+    ],
+    [new local.RateLimiter(3, 100, { name }), "RateLimiter { name: 'orders', limit: 3, interval: 100, waiting: 0 }"],
   ];
   for (const [thing, text] of expected) assert.equal(logged(thing), text);
-  const rw = logged(new RwLock({ name }));
+  const rw = logged(new local.RwLock({ name }));
   assert.match(
     rw,
     /^RwLock { name: 'orders', reader: RwLockSide { .*locked: false, waiting: 0 },? writer: RwLockSide {/,
@@ -64,7 +47,7 @@ test("show: the class, the name and the public state", async () => {
 });
 
 test("show: the state changes, and guards show whether they are held", async () => {
-  const lock = new Lock();
+  const lock = new local.Lock();
   const guard = await lock.acquire();
   const waiter = watch(lock.acquire());
   assert.equal(logged(guard), "Guard { held: true }");
@@ -72,25 +55,25 @@ test("show: the state changes, and guards show whether they are held", async () 
   guard.release();
   assert.equal(logged(guard), "Guard { held: false }");
   (await waiter.promise).release();
-  const group = await acquireAll([lock]);
+  const group = await local.acquireAll([lock]);
   assert.match(logged(group), /^GuardGroup { held: true, guards: \[ Guard { held: true } \] }$/);
   await group.release();
 });
 
 test("show: what is closed says so", () => {
   const things = [
-    new Lock(),
-    new TimeoutLock(5),
-    new Event(),
-    new Condition(),
-    new Semaphore(),
-    new BoundedSemaphore(),
-    new RwLock(),
-    new KeyedMutex(),
-    new KeyedSemaphore(1),
-    new RateLimiter(1, 1),
-    new Queue(),
-    new Pool(1),
+    new local.Lock(),
+    new local.TimeoutLock(5),
+    new local.Event(),
+    new local.Condition(),
+    new local.Semaphore(),
+    new local.BoundedSemaphore(),
+    new local.RwLock(),
+    new local.KeyedMutex(),
+    new local.KeyedSemaphore(1),
+    new local.RateLimiter(1, 1),
+    new local.Queue(),
+    new local.Pool(1),
   ];
   for (const thing of things) {
     assert.ok(!logged(thing).includes("closed"));
@@ -100,7 +83,7 @@ test("show: what is closed says so", () => {
 });
 
 test("show: messages name a guard as console.log does", async () => {
-  const semaphore = new Semaphore(3);
+  const semaphore = new local.Semaphore(3);
   const guard = await semaphore.acquire();
   assert.throws(
     () => semaphore.release(guard as never),
@@ -110,14 +93,16 @@ test("show: messages name a guard as console.log does", async () => {
 });
 
 test("show: a subclass shows its own name, and a prototype shows no state", () => {
-  class OrderLock extends Lock {}
+  class OrderLock extends local.Lock {}
   assert.equal(logged(new OrderLock()), "OrderLock { locked: false, waiting: 0 }");
-  assert.equal(logged(new (class extends Lock {})()), "Lock { locked: false, waiting: 0 }");
-  assert.equal(logged(new (class extends TimeoutLock {})(5)), "TimeoutLock { locked: false, waiting: 0 }");
+  assert.equal(logged(new (class extends local.Lock {})()), "Lock { locked: false, waiting: 0 }");
+  assert.equal(logged(new (class extends local.TimeoutLock {})(5)), "TimeoutLock { locked: false, waiting: 0 }");
   assert.throws(
-    () => new Condition(new (class extends Semaphore {})() as never),
+    () => new local.Condition(new (class extends local.Semaphore {})() as never),
     new TypeError("lock must be a Lock, got an object (Semaphore)"),
   );
-  assert.doesNotThrow(() => logged(Lock.prototype, Object.create(Lock.prototype), Semaphore.prototype));
-  assert.ok(!logged({ a: [new Lock()] }).includes("mutex"));
+  assert.doesNotThrow(() =>
+    logged(local.Lock.prototype, Object.create(local.Lock.prototype), local.Semaphore.prototype)
+  );
+  assert.ok(!logged({ a: [new local.Lock()] }).includes("mutex"));
 });

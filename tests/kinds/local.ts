@@ -1,25 +1,5 @@
 /** Every public class of the main entry. */
-import {
-  acquireAll,
-  Barrier,
-  BoundedSemaphore,
-  Condition,
-  Event,
-  GracefulShutdown,
-  KeyedMutex,
-  KeyedRateLimiter,
-  KeyedSemaphore,
-  Lock,
-  Pool,
-  Queue,
-  RateLimiter,
-  RwLock,
-  Semaphore,
-  SetEvent,
-  SingleFlight,
-  TaskGroup,
-  TimeoutLock,
-} from "../../mod.ts";
+import * as local from "../../mod.ts";
 import { assertSoundBarrier } from "../sound/barrier.ts";
 import { assertSoundCondition } from "../sound/condition.ts";
 import { assertSoundEvent } from "../sound/event.ts";
@@ -38,12 +18,12 @@ import { assertSoundSingleFlight } from "../sound/single_flight.ts";
 import { assertSoundTaskGroup } from "../sound/task_group.ts";
 import { type Call, holdable, kind, type Kinds, passing } from "./kind.ts";
 
-const callsOfLock = (lock: Lock): Record<string, Call> => {
+const callsOfLock = (lock: local.Lock): Record<string, Call> => {
   const calls = holdable(lock);
-  return { ...calls, acquireAll: { ...calls.acquire!, wait: (options) => passing(acquireAll([lock], options)) } };
+  return { ...calls, acquireAll: { ...calls.acquire!, wait: (options) => passing(local.acquireAll([lock], options)) } };
 };
 
-const callsOfKeyed = (keyed: KeyedMutex<string> | KeyedSemaphore<string>): Record<string, Call> => {
+const callsOfKeyed = (keyed: local.KeyedMutex<string> | local.KeyedSemaphore<string>): Record<string, Call> => {
   const at = holdable(keyed.at("key"), undefined, "at(key).");
   const common = at["at(key).acquire"]!;
   return {
@@ -64,39 +44,39 @@ function blocker(run: (fn: () => Promise<void>) => Promise<unknown>): () => () =
 }
 
 export const localKinds: Kinds = {
-  Lock: kind({ make: (options) => new Lock(options), calls: callsOfLock, sound: assertSoundLock }),
+  Lock: kind({ make: (options) => new local.Lock(options), calls: callsOfLock, sound: assertSoundLock }),
   TimeoutLock: kind({
-    make: (options) => new TimeoutLock(60_000, options),
+    make: (options) => new local.TimeoutLock(60_000, options),
     calls: callsOfLock,
     sound: assertSoundLock,
   }),
   Semaphore: kind({
-    make: (options) => new Semaphore(1, options),
+    make: (options) => new local.Semaphore(1, options),
     calls: (semaphore) => holdable(semaphore),
     sound: assertSoundSemaphore,
   }),
   BoundedSemaphore: kind({
-    make: (options) => new BoundedSemaphore(1, options),
+    make: (options) => new local.BoundedSemaphore(1, options),
     calls: (semaphore) => holdable(semaphore),
     sound: assertSoundSemaphore,
   }),
   RwLock: kind({
-    make: (options) => new RwLock(options),
+    make: (options) => new local.RwLock(options),
     calls: ({ reader, writer }) => ({ ...holdable(reader, writer, "reader."), ...holdable(writer, writer, "writer.") }),
     sound: assertSoundRwLock,
   }),
   KeyedMutex: kind({
-    make: (options) => new KeyedMutex<string>(options),
+    make: (options) => new local.KeyedMutex<string>(options),
     calls: (mutex) => callsOfKeyed(mutex),
     sound: assertSoundKeyedMutex,
   }),
   KeyedSemaphore: kind({
-    make: (options) => new KeyedSemaphore<string>(1, options),
+    make: (options) => new local.KeyedSemaphore<string>(1, options),
     calls: (semaphore) => callsOfKeyed(semaphore),
     sound: assertSoundKeyedSemaphore,
   }),
   Condition: kind({
-    make: (options) => new Condition(undefined, options),
+    make: (options) => new local.Condition(undefined, options),
     calls: (condition) => {
       let isReady = true;
       return {
@@ -120,7 +100,7 @@ export const localKinds: Kinds = {
     neverHeld: "condition",
   }),
   Event: kind({
-    make: (options) => new Event(options),
+    make: (options) => new local.Event(options),
     calls: (event) => {
       event.set();
       return {
@@ -138,7 +118,7 @@ export const localKinds: Kinds = {
     neverHeld: "event",
   }),
   SetEvent: kind({
-    make: (options) => new SetEvent<object>([], options),
+    make: (options) => new local.SetEvent<object>([], options),
     calls: (set) => ({
       wait: {
         wait: (options) => set.wait(options),
@@ -154,7 +134,7 @@ export const localKinds: Kinds = {
     neverHeld: "set-event",
   }),
   Barrier: kind({
-    make: (options) => new Barrier(1, options),
+    make: (options) => new local.Barrier(1, options),
     calls: (barrier) => ({
       wait: { wait: (options) => barrier.wait(options), waiting: () => barrier.waiting },
     }),
@@ -162,7 +142,7 @@ export const localKinds: Kinds = {
     neverHeld: "barrier",
   }),
   RateLimiter: kind({
-    make: (options) => new RateLimiter(1, 5, options),
+    make: (options) => new local.RateLimiter(1, 5, options),
     calls: (limiter) => {
       const common = { block: () => (limiter.tryAcquire(), () => {}), waiting: () => limiter.waiting };
       return {
@@ -174,7 +154,7 @@ export const localKinds: Kinds = {
     neverHeld: "rate-limiter",
   }),
   KeyedRateLimiter: kind({
-    make: (options) => new KeyedRateLimiter<string>(1, 5, options),
+    make: (options) => new local.KeyedRateLimiter<string>(1, 5, options),
     calls: (limiter) => {
       const common = { block: () => (limiter.tryAcquire("key"), () => {}), waiting: () => limiter.waiting("key") };
       return {
@@ -185,9 +165,9 @@ export const localKinds: Kinds = {
     sound: assertSoundKeyedRateLimiter,
   }),
   Queue: kind({
-    make: (options) => new Queue<number>(1, options),
+    make: (options) => new local.Queue<number>(1, options),
     calls: (queue) => {
-      const full = new Queue<number>(1);
+      const full = new local.Queue<number>(1);
       full.tryPut(1);
       return {
         get: {
@@ -206,7 +186,7 @@ export const localKinds: Kinds = {
     neverHeld: "queue",
   }),
   SingleFlight: kind({
-    make: (options) => new SingleFlight<string>(options),
+    make: (options) => new local.SingleFlight<string>(options),
     calls: (flights) => ({
       run: {
         wait: (options) => flights.run("key", () => {}, options),
@@ -217,7 +197,7 @@ export const localKinds: Kinds = {
     neverHeld: "single-flight",
   }),
   Pool: kind({
-    make: (options) => new Pool(1, options),
+    make: (options) => new local.Pool(1, options),
     calls: (pool) => ({
       run: {
         wait: (options) => pool.run(() => {}, options),
@@ -228,14 +208,14 @@ export const localKinds: Kinds = {
     sound: assertSoundPool,
   }),
   TaskGroup: kind({
-    make: (options) => new TaskGroup(options),
+    make: (options) => new local.TaskGroup(options),
     calls: (group) => ({
       join: { wait: (options) => group.join(options), block: blocker((fn) => group.run(fn)) },
     }),
     sound: assertSoundTaskGroup,
   }),
   GracefulShutdown: kind({
-    make: () => new GracefulShutdown({ signals: [] }),
+    make: () => new local.GracefulShutdown({ signals: [] }),
     calls: () => ({}),
     sound: assertSoundShutdown,
     hasName: false,
