@@ -2,11 +2,9 @@
 import assert from "node:assert/strict";
 import { Timer } from "../../lib/internal/timer.ts";
 import { Event, Pool, RateLimiter } from "../../mod.ts";
-import { type Lease, RedisLock } from "../../lib/redis/mod.ts";
 import { fakes, under } from "./_fake_clocks.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, until, withFakeTime } from "../_tools.ts";
-import { scripted } from "../redis/_scripted.ts";
 
 test("Timer: cleared or set again by another one of the same moment, it does not fire", () =>
   withFakeTime(async (time) => {
@@ -69,21 +67,6 @@ for (const [name, make] of Object.entries(fakes)) {
     assert.equal(served, 3);
     await Promise.all(left);
     await pool.join();
-  });
-
-  test(`RedisLock: a lease that was left under a fake clock stops no renewal of later ones (${name})`, async () => {
-    let renewals = 0;
-    const backend = scripted((command) => {
-      if (command === "renew") renewals++;
-      return undefined;
-    });
-    let left: Lease | undefined;
-    await under(make, async () => void (left = await new RedisLock(backend, "left", { ttl: 2400 }).acquire()));
-    const lease = await new RedisLock(backend, "later", { ttl: 2400 }).acquire();
-    await until(() => renewals > 0);
-    assert.equal(lease.held, true);
-    await lease.release();
-    await left?.release();
   });
 }
 

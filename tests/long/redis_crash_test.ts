@@ -88,70 +88,6 @@ for (const { name, large, small, waiting } of bodies) {
   }
 }
 
-/** Ways to end: connections closed, before or after the server knew the subscription, or open and silent. */
-const ENDS = [["killed", 300], ["killed", 1000], ["killed early", 1000], ["stopped", 1000], ["stopped", 3000]] as const;
-
-for (const { name, large, small, waiting } of bodies.slice(2)) {
-  for (const [how, ttl] of ENDS) {
-    redisTest(
-      `${name}: a waiter that does not fit, ${how}, delays the others by its ttl of ${ttl} ms`,
-      async (bench) => {
-        const { server, backend, connect } = bench;
-        const far = await clients[0]!.connect(server.url);
-        const early: Backend = {
-          evalsha: (...args) => far.backend.evalsha(...args),
-          eval: (...args) => far.backend.eval(...args),
-          get closed() {
-            return far.backend.closed === true;
-          },
-          onClose: (listener) => far.backend.onClose!(listener),
-        };
-        using stopped = new StoppedBackend(await connect());
-        const first = await small(backend, { ttl: 30_000 });
-        const theirs = { "killed": far.backend, "killed early": early, "stopped": stopped }[how];
-        const dead = large(theirs, { ttl }).catch(() => {});
-        await until(async () => await waiting(backend) === 1);
-        const next = small(backend, { ttl: 30_000 });
-        await until(async () => await waiting(backend) === 2);
-        // When its subscription is confirmed it asks once more, which would hide what it does by itself.
-        await subscribed(server, how === "killed early" ? 1 : 2);
-        if (how === "stopped") stopped.stop();
-        else await far.close();
-        const crashedAt = performance.now();
-        const lease = await next;
-        const took = performance.now() - crashedAt;
-        assert.ok(took <= ttl + DELAY + BUSY, `${took} ms`);
-        await Promise.all([lease.release(), first.release()]);
-        stopped[Symbol.dispose]();
-        await far.close();
-        await dead;
-      },
-    );
-  }
-}
-
-redisTest("a crashed holder delays the next waiter by the rest of its lease, for any ttl", async (bench) => {
-  const { backend, connect } = bench;
-  for (const age of [0, 1300]) {
-    using stopped = new StoppedBackend(await connect());
-    const holder = await new RedisLock(stopped, "a", { ttl: 3000 }).acquire();
-    const lock = new RedisLock(backend, "a", { ttl: 30_000 });
-    const arrivedAt = performance.now();
-    const waiters = [0, 1, 2].map(() => lock.acquire());
-    await until(async () => (await lock.inspect()).waiters.length === 3);
-    await until(() => performance.now() > arrivedAt + age);
-    stopped.stop();
-    const { holders: [held] } = await lock.inspect();
-    // A waiter that arrived less than a second ago may send its heartbeat a second after its arrival.
-    const due = Math.max(performance.now() + held!.expiresIn, arrivedAt + 1000);
-    const next = await waiters[0]!;
-    assert.ok(performance.now() <= due + DELAY + BUSY, `${performance.now() - due} ms late`);
-    assert.equal(holder.held, false);
-    await next.release();
-    for (const waiter of waiters.slice(1)) await (await waiter).release();
-  }
-});
-
 const makers: readonly [key: string, make: (backend: Backend, options: RedisOptions) => RedisLock | RedisSemaphore][] =
   [
     ["lock:3:{a}", (backend, options) => new RedisLock(backend, "a", options)],
@@ -303,66 +239,6 @@ redisTest(
   },
 );
 
-redisTest("50 first-time waiters cost two commands each", async ({ server, backend }) => {
-  const lock = new RedisLock(backend, "a");
-  await (await lock.acquire()).release(); // the script is known
-  const before = await server.calls("evalsha", "eval");
-  await Promise.all(Array.from({ length: 50 }, () => lock.run(() => new Promise((resolve) => setTimeout(resolve, 2)))));
-  const commands = await server.calls("evalsha", "eval") - before;
-  assert.ok(commands <= 102, `${commands} commands`); // one more when the subscription is confirmed
-});
-
-redisTest("mixed settings never shorten the life of the queue, or of a position in it", async ({ server, backend }) => {
-  const long = new RedisLock(backend, "a", { ttl: 30_000 });
-  const short = new RedisLock(backend, "a", { ttl: 1000 });
-  const first = await long.acquire();
-  const waiters = [long.acquire(), short.acquire()];
-  await until(async () => (await long.inspect()).waiters.length === 2);
-  const life = (key: string) => server.send("PTTL", `interlock:lock:3:{a}${key}`).then(Number);
-  const before = await server.calls("evalsha", "eval");
-  await until(async () => await server.calls("evalsha", "eval") > before + 5); // its heartbeats, and inspections
-  for (const key of [":queue", ":lives"]) {
-    assert.ok(await life(key) > 20_000, `${key} lives for ${await life(key)} ms`);
-  }
-  await first.release();
-  for (const waiter of waiters) await (await waiter).release();
-});
-
-for (
-  const { name, key, make } of [
-    { name: "lock", key: "lock:3:{a}", make: (backend: Backend) => new RedisLock(backend, "a") },
-    { name: "semaphore", key: "semaphore:3:{a}", make: (backend: Backend) => new RedisSemaphore(backend, "a", 2) },
-  ]
-) {
-  redisTest(`${name}: 100,000 dead waiters never block the server`, async ({ server, backend }) => {
-    const one = make(backend);
-    const lease = await one.acquire();
-    const rest = name === "semaphore" ? await one.acquire() : undefined;
-    const waiting = one.acquire(); // so that the state has waiters
-    await until(async () => (await one.inspect()).waiters.length === 1);
-    for (let from = 0; from < 100_000; from += 10_000) {
-      await server.send(
-        "EVAL",
-        DEAD_WAITERS,
-        2,
-        `interlock:${key}:queue`,
-        `interlock:${key}:lives`,
-        from,
-        10_000,
-        -1,
-        1,
-      );
-    }
-    await logAll(server);
-    await one.inspect();
-    await lease.release();
-    await rest?.release();
-    await (await waiting).release();
-    assert.equal((await one.inspect()).holders.length, 0);
-    await noneSlow(server);
-  }, { isAlone: true });
-}
-
 /** From, how many, the milliseconds that are left of their lives, and of how many processes. */
 const DEAD_WAITERS = `
 local time = redis.call('TIME')
@@ -372,37 +248,3 @@ for i = ARGV[1] + 1, ARGV[1] + ARGV[2] do
   redis.call('ZADD', KEYS[1], i, id .. ' 1 1 ')
   redis.call('ZADD', KEYS[2], ends, id .. ' 1 1 ')
 end`;
-
-redisTest("10,000 holders of a semaphore never block the server", async ({ server, backend }) => {
-  const semaphore = new RedisSemaphore(backend, "a", 10_001, { ttl: 60_000 });
-  const leases: Lease[] = [];
-  while (leases.length < 10_000) {
-    leases.push(...await Promise.all(Array.from({ length: 500 }, () => semaphore.acquire())));
-  }
-  await logAll(server);
-  for (let i = 0; i < 20; i++) await (await semaphore.acquire()).release();
-  assert.equal((await semaphore.inspect()).holders.length, 10_000);
-  assert.equal(await semaphore.forceRelease(), true);
-  assert.equal((await semaphore.inspect()).holders.length, 0);
-  assert.equal(await leases[0]!.release(), false);
-  await noneSlow(server);
-}, { isAlone: true });
-
-async function logAll(server: Server): Promise<void> {
-  await server.send("CONFIG", "SET", "slowlog-max-len", 10_000);
-  await server.send("CONFIG", "SET", "slowlog-log-slower-than", 0);
-  await server.send("SLOWLOG", "RESET");
-}
-
-/** No script takes 10 ms. Of the runs of each the quickest quarter counts: a busy machine interrupts the others. */
-async function noneSlow(server: Server): Promise<void> {
-  const runs = new Map<string, number[]>();
-  for (const [, , micros, [command = "", script = ""]] of await server.send("SLOWLOG", "GET", -1) as Entry[]) {
-    if (/eval/i.test(command)) runs.set(script, [...runs.get(script) ?? [], micros]);
-  }
-  const quick = [...runs.values()].map((times) => times.sort((a, b) => a - b)[Math.floor(times.length / 4)]!);
-  assert.ok(quick.length >= 2 && Math.max(...quick) < 10_000, `scripts took ${quick} µs`);
-}
-
-/** Of the slow log: number, time, microseconds, command. */
-type Entry = [number, number, number, string[]];

@@ -89,15 +89,4 @@ for (const [name, make] of Object.entries(bodies)) {
       await (await one.acquire()).release();
     },
   );
-
-  redisTest(
-    `${name}: an adopted hold lasts as long as the first one was to, and so do its keys`,
-    async ({ backend }) => {
-      const first = await make(backend, 90_000).acquire();
-      const adopted = await make(backend, 3000).adopt(first.id);
-      const { holders: [holder], ttl } = await make(backend, 3000).inspect();
-      assert.ok(holder!.expiresIn > 60_000 && ttl > holder!.expiresIn, `${holder!.expiresIn} ${ttl}`);
-      await adopted!.release();
-    },
-  );
 }

@@ -1,32 +1,13 @@
 /** The backend in this process: the same locks without a server, on a clock of the test. */
 import assert from "node:assert/strict";
-import {
-  LeaseLostError,
-  memoryBackend,
-  RedisKeyedMutex,
-  RedisLock,
-  RedisRwLock,
-  RedisSemaphore,
-} from "../../lib/redis/mod.ts";
+import { memoryBackend, RedisKeyedMutex, RedisLock, RedisSemaphore } from "../../lib/redis/mod.ts";
 import { MemoryData } from "../../lib/redis/store/memory_data.ts";
 import { fakes, under } from "../internal/_fake_clocks.ts";
 import { test } from "../_test.ts";
-import { flushMicrotasks, watch, withFakeTime } from "../_tools.ts";
+import { watch, withFakeTime } from "../_tools.ts";
 
 const memoryTest = (name: string, fn: Parameters<typeof withFakeTime>[0]) =>
   test(`memoryBackend: ${name}`, () => withFakeTime(fn));
-
-memoryTest("a lease is renewed while it is held, and ends at once with its release", async (time) => {
-  const lock = new RedisLock(memoryBackend(), "a", { ttl: 3000 });
-  const lease = await lock.acquire();
-  await time.pass(10_000, 100);
-  assert.deepEqual([lease.held, lease.signal.aborted], [true, false]);
-  assert.equal(await lock.tryAcquire(), undefined);
-  assert.equal(await lease.release(), true);
-  const next = await lock.acquire();
-  assert.ok(next.fencingToken > lease.fencingToken);
-  await next.release();
-});
 
 test("memoryBackend: without randomness it says what the run-time lacks", () => {
   const message = "Cannot make the ids of leases: this run-time has no crypto.getRandomValues";
@@ -46,44 +27,6 @@ test("memoryBackend: tokens grow and are safe integers also on the date of a far
     for (let i = 0; i < 3; i++) tokens.push(await lock.run(({ fencingToken }) => fencingToken));
     assert.ok(tokens.every((token, i) => Number.isSafeInteger(token) && token > (tokens[i - 1] ?? 0)), `${tokens}`);
   }));
-
-memoryTest("a waiter is granted with the release, however shortly after another hold or wait", async () => {
-  const lock = new RedisLock(memoryBackend(), "a");
-  for (let round = 0; round < 3; round++) {
-    const lease = await lock.acquire();
-    const next = watch(lock.acquire());
-    await flushMicrotasks();
-    await lease.release();
-    await flushMicrotasks();
-    assert.equal(next.state, "fulfilled", `in round ${round}`);
-    await next.value!.release();
-  }
-});
-
-memoryTest("a lease that is not renewed ends, and the first waiter of the queue has the next one", async (time) => {
-  const lock = new RedisLock(memoryBackend(), "a", { ttl: 1000, renew: false });
-  const lease = await lock.acquire();
-  const [first, second] = [watch(lock.acquire()), watch(lock.acquire())];
-  await time.pass(980);
-  assert.deepEqual([lease.held, first.state], [true, "pending"]);
-  await time.pass(50);
-  assert.deepEqual([lease.held, first.state, second.state], [false, "fulfilled", "pending"]);
-  assert.ok(lease.signal.reason instanceof LeaseLostError);
-  assert.equal(await lease.release(), false);
-  await time.pass(1100);
-  assert.equal(second.state, "fulfilled");
-  await time.pass(2100);
-});
-
-memoryTest("an adopter that lets its lease end frees the name", async (time) => {
-  const backend = memoryBackend();
-  const first = await new RedisLock(backend, "a", { ttl: 60_000, renew: false }).acquire();
-  const adopted = await new RedisLock(backend, "a", { ttl: 2000, renew: false }).adopt(first.id);
-  await time.pass(2000);
-  assert.equal(adopted!.held, false);
-  assert.equal((await new RedisLock(backend, "a").inspect()).holders.length, 0);
-  assert.equal(await first.verify(), false);
-});
 
 memoryTest("looking at an idle name does not keep it", async (time) => {
   const lock = new RedisLock(memoryBackend(), "a", { ttl: 2000 });
@@ -130,19 +73,6 @@ memoryTest("a release ends, also behind two extensions that wait for a renewal",
   assert.ok(extensions.every(({ state }) => state !== "pending"));
 });
 
-memoryTest("an extended lease lasts that long, and a shortened one no longer", async (time) => {
-  const lock = new RedisLock(memoryBackend(), "a", { ttl: 1000, renew: false });
-  const lease = await lock.acquire();
-  await lease.extend(60_000);
-  const next = watch(lock.acquire());
-  await time.pass(30_000, 100);
-  assert.deepEqual([lease.held, next.state], [true, "pending"]);
-  await lease.extend(500);
-  await time.pass(600);
-  assert.deepEqual([lease.held, next.state], [false, "fulfilled"]);
-  await time.pass(3000, 100);
-});
-
 memoryTest("two calls are two servers; names, kinds and prefixes are apart", async () => {
   const [one, two] = [memoryBackend(), memoryBackend()];
   const apart = [
@@ -159,60 +89,6 @@ memoryTest("two calls are two servers; names, kinds and prefixes are apart", asy
   await Promise.all(leases.map((lease) => lease.release()));
 });
 
-memoryTest("a semaphore serves large requests in their turn, and each call by its own limit", async () => {
-  const backend = memoryBackend();
-  const semaphore = new RedisSemaphore(backend, "a", 3);
-  const [one, two] = [await semaphore.acquire(), await semaphore.acquire({ permits: 2 })];
-  const large = watch(semaphore.acquire({ permits: 3 }));
-  const small = watch(semaphore.acquire());
-  await one.release();
-  await flushMicrotasks();
-  assert.deepEqual([large.state, small.state], ["pending", "pending"]);
-  const other = watch(new RedisSemaphore(backend, "a", 4).acquire());
-  await flushMicrotasks();
-  assert.equal(other.state, "pending"); // behind the others, although it would fit
-  await two.release();
-  await flushMicrotasks();
-  assert.deepEqual([large.state, small.state], ["fulfilled", "pending"]);
-  await large.value!.release();
-  await (await small.promise).release();
-  await (await other.promise).release();
-  await (await new RedisSemaphore(backend, "a", 4).acquire({ permits: 4 })).release();
-});
-
-memoryTest("readers share, a writer is alone, in the order of arrival", async () => {
-  const lock = new RedisRwLock(memoryBackend(), "a");
-  const readers = [await lock.reader.acquire(), await lock.reader.acquire()];
-  const writer = watch(lock.writer.acquire());
-  const late = watch(lock.reader.acquire());
-  for (const reader of readers) await reader.release();
-  await flushMicrotasks();
-  assert.deepEqual([writer.state, late.state], ["fulfilled", "pending"]);
-  await writer.value!.release();
-  await (await late.promise).release();
-});
-
-memoryTest("adopt and forceRelease end the hold", async (time) => {
-  const backend = memoryBackend();
-  const lock = new RedisLock(backend, "a", { owner: "first" });
-  const lease = await lock.acquire();
-  const waiter = watch(lock.acquire());
-  await time.pass(300);
-  const adopted = await new RedisLock(backend, "a", { owner: "second" }).adopt(lease.id);
-  assert.equal(await lease.verify(), false);
-  assert.deepEqual([lease.held, adopted!.held, waiter.state], [false, true, "pending"]);
-  assert.equal(adopted!.fencingToken, lease.fencingToken);
-  assert.equal(await lock.adopt(lease.id), undefined);
-  const { holders, waiters, waiting } = await lock.inspect();
-  assert.deepEqual([holders.map(({ owner }) => owner), waiters.length, waiting], [["second"], 1, 1]);
-  assert.equal(await lock.forceRelease(), true);
-  await time.pass(10);
-  assert.equal(await adopted!.verify(), false);
-  assert.deepEqual([adopted!.held, waiter.state], [false, "fulfilled"]);
-  await waiter.value!.release();
-  assert.equal(await lock.forceRelease(), false);
-});
-
 memoryTest("a revoked hold ends with its next renewal, or when it is verified", async (time) => {
   for (const renew of [true, false]) {
     const lock = new RedisLock(memoryBackend(), "a", { renew });
@@ -223,23 +99,6 @@ memoryTest("a revoked hold ends with its next renewal, or when it is verified", 
     else assert.equal(await revoked.verify(), false);
     assert.deepEqual([revoked.held, revoked.signal.aborted], [false, true]);
   }
-});
-
-memoryTest("inspect and verify show the state; an unused name is dropped after a minute", async (time) => {
-  const lock = new RedisLock(memoryBackend(), "a", { ttl: 2000 });
-  assert.deepEqual(await lock.inspect(), { holders: [], waiters: [], waiting: 0, fence: 0, ttl: 0 });
-  const lease = await lock.acquire();
-  assert.equal(await lease.verify(), true);
-  const { holders: [holder], fence } = await lock.inspect();
-  assert.deepEqual([holder?.id, holder?.fencingToken, holder?.permits], [lease.id, fence, 1]);
-  assert.equal(holder!.expiresIn, 2000);
-  await lease.release();
-  assert.equal((await lock.inspect()).fence, fence);
-  await time.pass(60_100, 1000);
-  assert.equal((await lock.inspect()).fence, 0);
-  const next = await lock.acquire();
-  assert.ok(next.fencingToken > fence);
-  await next.release();
 });
 
 memoryTest("a lease shows no state that can be written, and none as JSON", async () => {
@@ -255,17 +114,4 @@ memoryTest("a lease shows no state that can be written, and none as JSON", async
 memoryTest("it says what it cannot do", async () => {
   const backend = memoryBackend();
   await assert.rejects(backend.evalsha("", [], []), /in memory/);
-});
-
-test("memoryBackend: a thousand waiters on the real clock, one after the other", async () => {
-  const lock = new RedisLock(memoryBackend(), "a");
-  let inside = 0;
-  const order: number[] = [];
-  await Promise.all(Array.from({ length: 1000 }, (_, i) =>
-    lock.run(() => {
-      assert.equal(++inside, 1);
-      order.push(i);
-      inside--;
-    })));
-  assert.deepEqual(order, Array.from({ length: 1000 }, (_, i) => i));
 });
