@@ -136,50 +136,6 @@ test(`announced: headers that a null follows are sent, ${runtime}`, async () => 
   assert.match(client.text, /x-own: 1\r\n/i);
 });
 
-test(`announced: a listener of the signal that is older than the server, ${runtime}`, async () => {
-  const shutdown = quiet({ delay: 20 });
-  let end = () => {};
-  shutdown.signal.addEventListener("abort", () => end());
-  const server = shutdown.attach(createServer((_, response) => {
-    end = () => response.writeHead(200, { connection: KEEP }).end("done");
-  }));
-  const client = new Client(schemes.http!.connect(await listen(server)));
-  client.send("/");
-  while (shutdown.active < 1) await nextTurn();
-  shutdown.request();
-  await client.end();
-  check(client, "listener");
-  assert.equal((await shutdown.finished).ok, true);
-});
-
-test(`announced: an answer whose head said keep-alive closes its connection only after the idle time, ${runtime}`, async () => {
-  const shutdown = quiet({ idle: 1_000 });
-  const { promise, open } = gate();
-  const server = shutdown.attach(createServer(async (request, response) => {
-    response.writeHead(200, { connection: KEEP });
-    response.write("begun;");
-    if (request.url === "/slow") await promise;
-    response.end("done;");
-  }));
-  const port = await listen(server);
-  const clients = [0, 1].map(() => new Client(schemes.http!.connect(port)));
-  for (const client of clients) client.send("/slow");
-  for (const client of clients) await client.gets(/begun;/);
-  await stop(shutdown);
-  await new Promise((resolve) => setTimeout(resolve, 1_100)); // longer than the idle time: it begins with the answer's end
-  open();
-  for (const client of clients) await client.gets(/done;/);
-  const answered = performance.now();
-  clients[0]!.text = "";
-  clients[0]!.send("/next");
-  await clients[0]!.gets(/connection: close[^]*done;/i);
-  for (const client of clients) await client.end();
-  // This client may have noticed the answer late.
-  assert.ok(performance.now() - answered >= 150, `closed after ${performance.now() - answered} ms`);
-  assert.deepEqual(clients.map(({ errors }) => errors), [[], []]);
-  assert.equal((await shutdown.finished).ok, true);
-});
-
 test(`announced: several headers of one name are sent as before the signal, ${runtime}`, async () => {
   const lists: readonly (readonly unknown[])[] = [
     ["set-cookie", "a=1", "Set-Cookie", "b=2", "x-own", "1"],
@@ -266,20 +222,6 @@ for (const method of ["GET", "POST"]) {
     assert.equal((await shutdown.finished).ok, true);
   });
 }
-
-test(`attach: a body that dribbles in after its answer counts for at most a second, ${runtime}`, async () => {
-  const shutdown = quiet();
-  const server = shutdown.attach(createServer((_, response) => response.end("done;")));
-  const client = new Client(schemes.http!.connect(await listen(server)));
-  client.write("POST /upload HTTP/1.1\r\nhost: a\r\ncontent-length: 4000000\r\n\r\n");
-  await client.gets(/done;/);
-  const dribble = setInterval(() => client.write("x"), 20);
-  await stop(shutdown);
-  const { ok } = await shutdown.finished;
-  clearInterval(dribble);
-  assert.equal(ok, true); // not cut at the end of the grace time
-  client.destroy();
-});
 
 interface Platform {
   Deno?: { serve(options: object, handler: unknown): DenoServerLike & { addr: { port: number } } };

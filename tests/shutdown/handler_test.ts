@@ -290,19 +290,6 @@ test("handler: when forced, a streamed body breaks off on both sides", async () 
   assert.equal((why[0] as Error).name, "AbortError");
 });
 
-test("handler: thousands in flight are all known by name", async () => {
-  const shutdown = quiet();
-  const { promise, resolve } = deferred<string>();
-  const handler = shutdown.handler(async () => new Response(await promise));
-  const answers = Array.from({ length: 5000 }, (_, i) => handler(new Request(`http://localhost/${i}#fragment`)));
-  assert.equal(shutdown.active, 5000);
-  assert.deepEqual(shutdown.labels.slice(-1), ["GET /4999"]);
-  shutdown.request();
-  resolve("x");
-  await Promise.all(answers);
-  assert.equal((await shutdown.finished).drained, true);
-});
-
 /** A clock that stands still, so that the wait for a calm turn has no limit which a busy machine reaches. */
 function standingClock(): Disposable {
   const { now } = performance;

@@ -112,17 +112,6 @@ test(`attach: a thread whose process.connected throws has no parent, which is no
   }
 });
 
-test(`attach: requests that were sent in one piece are all answered before the connection closes, ${runtime}`, async () => {
-  const shutdown = quiet();
-  const { answers, client } = await pipelined(shutdown, ["/1", "/2", "/3"]);
-  await stop(shutdown);
-  for (const path of ["/2", "/1", "/3"]) answers.get(path)!();
-  await client.end();
-  assert.deepEqual(client.text.match(/done .*?;/g), ["done /1;", "done /2;", "done /3;"]);
-  assert.equal(client.text.match(/connection: close/gi)?.length, 1);
-  assert.equal((await shutdown.finished).drained, true);
-});
-
 test(`attach: a request behind one that was to be the last is answered as well during the delay, ${runtime}`, async () => {
   const shutdown = quiet({ grace: Infinity, delay: 60_000, signals: ["SIGTERM"], debounce: 0 });
   const { answers, client } = await pipelined(shutdown, ["/1"]);
