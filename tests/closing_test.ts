@@ -40,7 +40,7 @@ interface Thing {
 }
 
 /** Binds the members of `one` to it. */
-function thing(one: object, operation: string, parts: Partial<Thing> = {}): Thing {
+function thing(one: object, operation: string): Thing {
   const of = one as Thing;
   return {
     acquire: (options) => of.acquire(options),
@@ -53,7 +53,21 @@ function thing(one: object, operation: string, parts: Partial<Thing> = {}): Thin
       return of.waiting;
     },
     operation,
-    ...parts,
+  };
+}
+
+function keyed(one: KeyedMutex<unknown> | KeyedSemaphore<unknown>, operation: string): Thing {
+  return {
+    acquire: (options) => one.acquire("key", options),
+    tryAcquire: () => one.tryAcquire("key"),
+    cancel: (...args) => one.cancel(...args),
+    get closed() {
+      return one.closed;
+    },
+    get waiting() {
+      return one.waiting("key");
+    },
+    operation,
   };
 }
 
@@ -63,38 +77,8 @@ const bounded: Record<string, (options?: Options) => Thing> = {
   Semaphore: (options) => thing(new Semaphore(1, options), "acquire semaphore"),
   BoundedSemaphore: (options) => thing(new BoundedSemaphore(1, options), "acquire semaphore"),
   RateLimiter: (options) => thing(new RateLimiter(1, 1e9, options), "acquire rate limiter"),
-  KeyedMutex: (options) => {
-    const mutex = new KeyedMutex(options);
-    const key = mutex.at("key");
-    return {
-      ...thing(mutex, "acquire lock", {
-        acquire: (one) => mutex.acquire("key", one),
-        tryAcquire: () => mutex.tryAcquire("key"),
-      }),
-      get closed() {
-        return mutex.closed;
-      },
-      get waiting() {
-        return key.waiting;
-      },
-    };
-  },
-  KeyedSemaphore: (options) => {
-    const semaphore = new KeyedSemaphore(1, options);
-    const key = semaphore.at("key");
-    return {
-      ...thing(semaphore, "acquire semaphore", {
-        acquire: (one) => semaphore.acquire("key", one),
-        tryAcquire: () => semaphore.tryAcquire("key"),
-      }),
-      get closed() {
-        return semaphore.closed;
-      },
-      get waiting() {
-        return key.waiting;
-      },
-    };
-  },
+  KeyedMutex: (options) => keyed(new KeyedMutex(options), "acquire lock"),
+  KeyedSemaphore: (options) => keyed(new KeyedSemaphore(1, options), "acquire semaphore"),
   RwLock: (options) => {
     const lock = new RwLock(options);
     let turn = 0;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Event, TimeoutError } from "../mod.ts";
 import { observe } from "../lib/diagnostics/mod.ts";
 import { test } from "./_test.ts";
-import { CountingController, refusesBadOptions, rejectsWith, states, watch, withFakeTime } from "./_tools.ts";
+import { refusesBadOptions, rejectsWith, states, watch } from "./_tools.ts";
 
 test("Event: set releases all waiters and all later calls, until clear", async () => {
   const event = new Event();
@@ -36,18 +36,6 @@ test("Event: waiters are released by set, also if it is cleared in the same tick
   await after.promise;
 });
 
-test("Event: waiters resume in the order in which they came", async () => {
-  const event = new Event();
-  const order: number[] = [];
-  const waiters = Array.from(
-    { length: 20 },
-    (_, i) => event.wait(i % 3 ? { timeout: 1e6 } : {}).then(() => order.push(i)),
-  );
-  event.set();
-  await Promise.all(waiters);
-  assert.deepEqual(order, Array.from({ length: 20 }, (_, i) => i));
-});
-
 test("Event: calls with and without options are counted, and resume in the order in which they came", async () => {
   const event = new Event();
   const order: number[] = [];
@@ -73,26 +61,6 @@ test("Event: calls with and without options are counted, and resume in the order
     assert.deepEqual(order.splice(0), Array.from({ length: count + 3 }, (_, i) => i));
   }
 });
-
-test("Event: cancelling the middle waiter, before and after set", () =>
-  withFakeTime(async (time) => {
-    const event = new Event();
-    const middle = new CountingController();
-    const waiters = [event.wait(), event.wait({ signal: middle.signal }), event.wait({ timeout: 10 })].map(watch);
-    middle.abort("no");
-    assert.equal(event.waiting, 2);
-    time.advance(10);
-    assert.equal(await states(waiters), "pending rejected rejected");
-    assert.equal(waiters[1]!.reason, "no");
-    assert.ok(waiters[2]!.reason instanceof TimeoutError);
-    assert.equal((waiters[2]!.reason as Error).message, "Cannot wait for event: timed out after 10 ms");
-    const late = new CountingController();
-    const granted = watch(event.wait({ signal: late.signal, timeout: 10 }));
-    event.set();
-    late.abort();
-    assert.equal(await states([waiters[0]!, granted]), "fulfilled fulfilled");
-    assert.deepEqual([middle.listeners, late.listeners], [0, 0]);
-  }));
 
 test("Event: an aborted signal rejects even where it is set; timeout 0 asks", async () => {
   const event = new Event();

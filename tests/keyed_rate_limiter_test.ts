@@ -1,18 +1,10 @@
 import assert from "node:assert/strict";
-import { KeyedRateLimiter, QueueFullError, RateLimiter, TimeoutError } from "../mod.ts";
+import { KeyedRateLimiter, QueueFullError, TimeoutError } from "../mod.ts";
 import { assertSoundKeyedRateLimiter } from "./sound/keyed_rate_limiter.ts";
 import { observe } from "../lib/diagnostics/mod.ts";
 import { deeply } from "./_random.ts";
 import { test } from "./_test.ts";
-import {
-  CountingController,
-  flushMicrotasks,
-  refusesBadOptions,
-  seeded,
-  states,
-  watch,
-  withFakeTime,
-} from "./_tools.ts";
+import { flushMicrotasks, refusesBadOptions, states, watch, withFakeTime } from "./_tools.ts";
 
 test("keyed rate limiter: each key has a window of its own, and entries live while a start lies within it", () =>
   withFakeTime(async (time) => {
@@ -53,28 +45,6 @@ test("keyed rate limiter: waiting calls start in order, and no timer outlives th
     time.advance(100);
     assert.deepEqual([users.size, time.timers], [0, 0]);
   }));
-
-for (const isBefore of [true, false]) {
-  test(`keyed rate limiter: the middle one of three is aborted ${isBefore ? "before" : "after"} its start`, () =>
-    withFakeTime(async (time) => {
-      const users = new KeyedRateLimiter<string>(1, 100);
-      users.tryAcquire("a");
-      const controller = new CountingController();
-      const calls = [undefined, { signal: controller.signal }, undefined].map((options) =>
-        watch(users.acquire("a", options))
-      );
-      time.advance(100);
-      if (isBefore) controller.abort("enough");
-      assert.equal(users.waiting("a"), isBefore ? 1 : 2);
-      time.advance(100);
-      if (!isBefore) controller.abort("enough");
-      assert.equal(await states(calls), isBefore ? "fulfilled rejected fulfilled" : "fulfilled fulfilled pending");
-      assert.equal(controller.listeners, 0);
-      assertSoundKeyedRateLimiter(users);
-      time.advance(300);
-      assert.equal(users.size, 0);
-    }));
-}
 
 test("keyed rate limiter: refused calls leave no entry", async () => {
   const users = new KeyedRateLimiter<string>(2, 100);
@@ -144,27 +114,6 @@ test("keyed rate limiter: an observer of a time-out at the end of the window tha
     assert.equal(users.size, 0);
   }));
 
-test("keyed rate limiter: events have the kind key and are no holds", () =>
-  withFakeTime(async (time) => {
-    const users = new KeyedRateLimiter<string>(1, 100, { name: "users" });
-    const events: string[] = [];
-    using _ = observe({
-      wait: ({ kind, name, key }) => void events.push(`wait ${kind} ${name} ${key}`),
-      grant: ({ permits }) => {
-        events.push(`grant ${permits}`);
-        users.tryAcquire("b");
-      },
-      release: () => assert.fail("released"),
-    });
-    await users.acquire("a");
-    const next = users.acquire("a");
-    time.advance(100);
-    await next;
-    assert.deepEqual(events, ["grant 1", "grant 1", "wait key users a", "grant 1", "grant 1"]);
-    assertSoundKeyedRateLimiter(users);
-    time.advance(100);
-  }));
-
 test("keyed rate limiter: nothing is left of many keys once their windows are over", () =>
   withFakeTime(async (time) => {
     const users = new KeyedRateLimiter<number>(5, 1000);
@@ -199,57 +148,6 @@ test("keyed rate limiter: one timer removes the idle keys of many, a few have no
     assert.equal(time.timers, 0);
     await flushMicrotasks();
   }));
-
-test("keyed rate limiter: with random calls, each key does as a RateLimiter of its own", () =>
-  seeded((random) =>
-    withFakeTime(async (time) => {
-      const [limit, interval, keys] = [3, 50, 5];
-      const users = new KeyedRateLimiter<number>(limit, interval);
-      const models = Array.from({ length: keys }, () => new RateLimiter(limit, interval));
-      const lastStart = Array<number>(keys).fill(-Infinity);
-      let now = 0;
-      const controllers: AbortController[] = [];
-      const started = (key: number) => () => void (lastStart[key] = now);
-      for (let step = 0; step < 3000; step++) {
-        const key = random.below(keys);
-        const permits = 1 + random.below(limit);
-        const what = random.below(5);
-        if (what < 2) {
-          const controller = new AbortController();
-          controllers.push(controller);
-          const options = { permits, timeout: random.pick([0, 33, Infinity]), signal: controller.signal };
-          const [real, model] = [users, models].map((_, i) =>
-            i === 0 ? users.acquire(key, options) : models[key]!.acquire(options)
-          ).map(watch);
-          real!.promise.then(started(key), () => {});
-          await flushMicrotasks();
-          assert.equal(real!.state, model!.state);
-        } else if (what === 2) {
-          const did = users.tryAcquire(key, permits);
-          if (did) started(key)();
-          assert.equal(did, models[key]!.tryAcquire(permits));
-        } else if (what === 3 && controllers.length > 0) {
-          controllers.splice(random.below(controllers.length), 1)[0]!.abort();
-          await flushMicrotasks(); // those that start in its place note their time before the clock goes on
-        } else {
-          const ms = random.below(30);
-          for (let i = 0; i < ms; i++) {
-            time.advance(1);
-            now++;
-            await flushMicrotasks();
-          }
-        }
-        assert.equal(users.retryAfter(key, permits), models[key]!.retryAfter(permits));
-        assert.deepEqual(models.map((_, i) => users.waiting(i)), models.map(({ waiting }) => waiting));
-        assertSoundKeyedRateLimiter(users);
-        const live = models.filter(({ waiting }, i) => waiting > 0 || now - lastStart[i]! < interval).length;
-        assert.equal(users.size, live);
-      }
-      for (const controller of controllers) controller.abort();
-      time.advance(1000);
-      assert.equal(users.size, 0);
-    })
-  ));
 
 test("keyed rate limiter: a key is kept while a granted call has not gone on, however long the turn takes", async () => {
   const starts: number[] = [];

@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
-import { acquireAll, ClosedError, type Guard, KeyedSemaphore, TimeoutError } from "../mod.ts";
-import { assertSoundKeyedSemaphore } from "./sound/keyed_semaphore.ts";
-import { observe } from "../lib/diagnostics/mod.ts";
+import { acquireAll, ClosedError, KeyedSemaphore, TimeoutError } from "../mod.ts";
 import { logged } from "./_logged.ts";
-import { deeply } from "./_random.ts";
 import { test } from "./_test.ts";
-import { CountingController, flushMicrotasks, seeded, states, watch } from "./_tools.ts";
+import { states, watch } from "./_tools.ts";
 
 test("keyed semaphore: at most n hold each key, and entries live only while they are used", async () => {
   const hosts = new KeyedSemaphore<string>(2);
@@ -51,25 +48,6 @@ test("keyed semaphore: permits, of which large requests are not overtaken", asyn
   assert.equal(hosts.size, 1, "a refused call makes no entry");
 });
 
-for (const isBefore of [true, false]) {
-  test(`keyed semaphore: the middle one of three is aborted ${isBefore ? "before" : "after"} the release`, async () => {
-    const hosts = new KeyedSemaphore<string>(2);
-    const holder = await hosts.acquire("x", { permits: 2 });
-    const controller = new CountingController();
-    const calls = [undefined, { signal: controller.signal, permits: 2 }, undefined].map((options) =>
-      watch(hosts.acquire("x", options))
-    );
-    if (isBefore) controller.abort("enough");
-    holder.release();
-    if (!isBefore) controller.abort("enough");
-    assert.equal(await states(calls), "fulfilled rejected fulfilled");
-    assert.equal(controller.listeners, 0);
-    assertSoundKeyedSemaphore(hosts);
-    for (const { value } of calls) value?.release();
-    assert.equal(hosts.size, 0);
-  });
-}
-
 test("keyed semaphore: run, at and acquireAll", async () => {
   const hosts = new KeyedSemaphore<string>(2, { name: "hosts" });
   const one = hosts.at("x");
@@ -105,70 +83,3 @@ test("keyed semaphore: arguments are checked", () => {
   for (const permits of [0, -1, 1.5, NaN, Infinity]) assert.throws(() => new KeyedSemaphore(permits), RangeError);
   for (const permits of [undefined, "1", null]) assert.throws(() => new KeyedSemaphore(permits as never), TypeError);
 });
-
-test("keyed semaphore: events have the kind key", async () => {
-  const hosts = new KeyedSemaphore<string>(1, { name: "hosts" });
-  const events: string[] = [];
-  using _ = observe({
-    wait: ({ kind, name, key }) => void events.push(`wait ${kind} ${name} ${key}`),
-    grant: ({ permits }) => void events.push(`grant ${permits}`),
-    release: () => {
-      events.push("release");
-      assertSoundKeyedSemaphore(hosts);
-    },
-  });
-  const guard = await hosts.acquire("x");
-  const next = hosts.acquire("x");
-  guard.release();
-  (await next).release();
-  assert.deepEqual(events, ["grant 1", "wait key hosts x", "release", "grant 1", "release"]);
-});
-
-test("keyed semaphore: 100,000 keys leave nothing", () => {
-  const hosts = new KeyedSemaphore<number>(2);
-  for (let key = 0; key < deeply(10_000, 100_000); key++) hosts.tryAcquire(key)!.release();
-  assert.equal(hosts.size, 0);
-});
-
-test("keyed semaphore: a random load never lets more in, and leaves no entry", () =>
-  seeded(async (random) => {
-    const limit = 3;
-    const hosts = new KeyedSemaphore<number>(limit);
-    const inside = [0, 0, 0, 0];
-    const held: { readonly guard: Guard; readonly key: number; readonly permits: number }[] = [];
-    const all: Promise<void>[] = [];
-    for (let step = 0; step < 4000; step++) {
-      const key = random.below(4);
-      const permits = 1 + random.below(limit);
-      const controller = random.below(3) === 0 ? new AbortController() : undefined;
-      const timeout = random.pick([0, Infinity, Infinity]);
-      const enter = (guard: Guard) => {
-        inside[key]! += permits;
-        assert.ok(inside[key]! <= limit, `${inside[key]} permits in use`);
-        held.push({ guard, key, permits });
-      };
-      if (random.below(4) > 0) {
-        all.push(hosts.acquire(key, { permits, timeout, signal: controller?.signal }).then(enter, () => {}));
-      } else {
-        const guard = hosts.tryAcquire(key, permits);
-        if (guard !== undefined) enter(guard);
-      }
-      if (random.below(2) === 0) controller?.abort();
-      await flushMicrotasks();
-      for (let i = random.below(3); i > 0 && held.length > 0; i--) {
-        const [one] = held.splice(random.below(held.length), 1);
-        inside[one!.key]! -= one!.permits;
-        one!.guard.release();
-      }
-      await flushMicrotasks();
-      assertSoundKeyedSemaphore(hosts);
-    }
-    while (held.length > 0) {
-      const one = held.pop()!;
-      inside[one.key]! -= one.permits;
-      one.guard.release();
-      await flushMicrotasks();
-    }
-    await Promise.all(all);
-    assert.equal(hosts.size, 0);
-  }));

@@ -94,25 +94,6 @@ test("RateLimiter: a waiter that wants more than a lowered limit waits on", () =
     assert.equal(await states(watched), "fulfilled fulfilled fulfilled");
   }));
 
-test("RateLimiter.retryAfter: when a call made now would start, behind those that wait", () =>
-  withFakeTime(async (time) => {
-    const api = new RateLimiter(2, 100);
-    assert.deepEqual([api.retryAfter(), api.retryAfter(2)], [0, 0]);
-    api.tryAcquire();
-    time.advance(30.5);
-    api.tryAcquire();
-    assert.deepEqual([api.retryAfter(), api.retryAfter(2)], [70, 100]); // 69.5, rounded up
-    const watched = [watch(api.acquire()), watch(api.acquire())];
-    assert.deepEqual([api.retryAfter(), api.retryAfter(2)], [170, 200]);
-    watched.push(watch(api.acquire()));
-    await time.pass(169, 1);
-    assert.equal(await states(watched), "fulfilled fulfilled pending");
-    await time.pass(1, 1);
-    assert.equal(await states(watched), "fulfilled fulfilled fulfilled");
-    assert.throws(() => api.retryAfter(3), RangeError);
-    assert.throws(() => api.retryAfter("1" as never), TypeError);
-  }));
-
 test("RwLock: downgrade lets in the readers before the next writer, and no writer in between", async () => {
   const lock = new RwLock({ name: "table" });
   const seen: string[] = [];

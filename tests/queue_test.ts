@@ -4,7 +4,7 @@ import { Queue, TimeoutError, type WaitOptions } from "../mod.ts";
 import { assertSoundQueue } from "./sound/queue.ts";
 import { deeply } from "./_random.ts";
 import { test } from "./_test.ts";
-import { CountingController, flushMicrotasks, Random, rejectsWith, states, watch, withFakeTime } from "./_tools.ts";
+import { CountingController, states, watch, withFakeTime } from "./_tools.ts";
 import { observe } from "../lib/diagnostics/mod.ts";
 
 /** All that is in it, in order. */
@@ -71,41 +71,6 @@ test("queue: a newcomer takes no item that a getter waits for", async () => {
   assert.equal(await states([first]), "fulfilled");
 });
 
-for (const isBefore of [true, false]) {
-  test(`queue: the middle one of three getters is aborted ${isBefore ? "before" : "after"} an item comes`, async () => {
-    const queue = new Queue<number>();
-    const controller = new CountingController();
-    const getters = [queue.get(), queue.get({ signal: controller.signal }), queue.get()].map(watch);
-    const reason = new Error("enough");
-    if (isBefore) controller.abort(reason);
-    queue.tryPut(1);
-    queue.tryPut(2);
-    if (!isBefore) controller.abort(reason);
-    assert.equal(await states(getters), isBefore ? "fulfilled rejected fulfilled" : "fulfilled fulfilled pending");
-    assert.deepEqual(getters.map(({ value }) => value), isBefore ? [1, undefined, 2] : [1, 2, undefined]);
-    if (isBefore) assert.equal(getters[1]!.reason, reason);
-    assert.equal(controller.listeners, 0);
-    queue.tryPut(3);
-    assert.equal(queue.size, isBefore ? 1 : 0);
-    assertSoundQueue(queue);
-  });
-
-  test(`queue: the middle one of three putters is aborted ${isBefore ? "before" : "after"} there is room`, async () => {
-    const queue = new Queue<number>(1);
-    queue.tryPut(0);
-    const controller = new CountingController();
-    const putters = [queue.put(1), queue.put(2, { signal: controller.signal }), queue.put(3)].map(watch);
-    const got: unknown[] = [];
-    if (isBefore) controller.abort();
-    got.push(queue.tryGet()?.value, queue.tryGet()?.value);
-    if (!isBefore) controller.abort();
-    assert.equal(await states(putters), isBefore ? "fulfilled rejected fulfilled" : "fulfilled fulfilled pending");
-    assert.deepEqual([...got, ...drain(queue)], isBefore ? [0, 1, 3] : [0, 1, 2, 3]);
-    assert.equal(controller.listeners, 0);
-    assertSoundQueue(queue);
-  });
-}
-
 test("queue: time-outs name the call and the queue", () =>
   withFakeTime(async (time) => {
     const queue = new Queue<number>(1, { name: "jobs" });
@@ -130,33 +95,11 @@ test("queue: a time-out of 0 tries once", async () => {
   assert.deepEqual([queue.size, queue.getting, queue.putting], [0, 0, 0]);
 });
 
-test("queue: a signal that is already aborted rejects, also if the call need not wait", async () => {
-  const queue = new Queue<number>();
-  const reason = new Error("before");
-  await rejectsWith(queue.put(1, { signal: AbortSignal.abort(reason) }), reason);
-  queue.tryPut(2);
-  await rejectsWith(queue.get({ signal: AbortSignal.abort(reason) }), reason);
-  assert.deepEqual(drain(queue), [2]);
-});
-
 test("queue: arguments are checked", () => {
   assert.throws(() => new Queue("5" as never), /^TypeError: capacity must be a number, got "5"/);
   for (const capacity of [0, -1, 1.5, NaN, -Infinity]) assert.throws(() => new Queue(capacity), RangeError);
   assert.throws(() => new Queue(1, { name: 5 as never }), TypeError);
   assert.equal(new Queue(undefined, { name: "jobs" }).name, "jobs");
-});
-
-test("queue: options are read once", async () => {
-  const queue = new Queue<number>();
-  let reads = 0;
-  const options = {
-    get timeout() {
-      reads++;
-      return 0;
-    },
-  };
-  await assert.rejects(queue.get(options), TimeoutError);
-  assert.equal(reads, 1);
 });
 
 test("queue: a call whose signal has aborted and has not yet notified it gets no item, and puts none in", async () => {
@@ -263,44 +206,6 @@ test("queue: the listener of a signal closes it, and an observer uses it then: i
       assert.deepEqual(seen, [got, "ClosedError"], `${side}, ${end}`);
       assertSoundQueue(queue);
     }
-  }
-});
-
-test("queue: a load of producers and consumers loses and repeats nothing", async () => {
-  for (const capacity of [1, 2, 7, Infinity]) {
-    const random = new Random(capacity === Infinity ? 0 : capacity);
-    const queue = new Queue<number>(capacity);
-    const [got, put] = [new Set<number>(), new Set<number>()];
-    let next = 0;
-    const signal = () => {
-      if (random.below(4) > 0) return undefined;
-      const controller = new AbortController();
-      queueMicrotask(() => queueMicrotask(() => controller.abort()));
-      return controller.signal;
-    };
-    const producer = async () => {
-      for (let i = 0; i < 500; i++) {
-        const item = next++;
-        await queue.put(item, { signal: signal() }).then(() => put.add(item), () => {});
-        assertSoundQueue(queue);
-        if (random.below(3) === 0) await flushMicrotasks();
-      }
-    };
-    const consumer = async () => {
-      while (!queue.closed || queue.size > 0) {
-        await queue.get({ signal: signal() }).then((item) => {
-          assert.ok(!got.has(item));
-          got.add(item);
-        }, () => {});
-        assertSoundQueue(queue);
-      }
-    };
-    const consumers = [1, 2, 3].map(consumer);
-    await Promise.all([1, 2, 3, 4].map(producer));
-    queue.close();
-    await Promise.all(consumers);
-    assert.deepEqual([...got].sort((a, b) => a - b), [...put].sort((a, b) => a - b));
-    assert.ok(got.size > 1000);
   }
 });
 

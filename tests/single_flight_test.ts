@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { SingleFlight, TimeoutError } from "../mod.ts";
 import { assertSoundSingleFlight } from "./sound/single_flight.ts";
-import { observe } from "../lib/diagnostics/mod.ts";
 import { deeply } from "./_random.ts";
 import { test } from "./_test.ts";
 import {
@@ -10,7 +9,6 @@ import {
   flushMicrotasks,
   refusesBadOptions,
   rejectsWith,
-  seeded,
   states,
   watch,
   withFakeTime,
@@ -60,29 +58,6 @@ test("single flight: a failure reaches all callers, and is forgotten before they
     assert.equal(await flights.run("a", () => "next"), "next");
   }
 });
-
-for (const isBefore of [true, false]) {
-  test(`single flight: the middle one of three callers is aborted ${isBefore ? "before" : "after"} the end`, async () => {
-    const flights = new SingleFlight<string>();
-    const gate = deferred<number>();
-    const controllers = [1, 2, 3].map(() => new CountingController());
-    let inner: AbortSignal | undefined;
-    const calls = controllers.map(({ signal }) =>
-      watch(flights.run("a", (given) => (inner = given, gate.promise), { signal }))
-    );
-    await flushMicrotasks();
-    const reason = new Error("enough");
-    if (isBefore) controllers[1]!.abort(reason);
-    assertSoundSingleFlight(flights);
-    gate.resolve(5);
-    await flushMicrotasks();
-    if (!isBefore) controllers[1]!.abort(reason);
-    assert.equal(await states(calls), isBefore ? "fulfilled rejected fulfilled" : "fulfilled fulfilled fulfilled");
-    if (isBefore) assert.equal(calls[1]!.reason, reason);
-    assert.equal(inner!.aborted, false);
-    assert.deepEqual(controllers.map(({ listeners }) => listeners), [0, 0, 0]);
-  });
-}
 
 test("single flight: callers resume in their order, with and without options", async () => {
   for (const outcome of ["result", "failure"]) {
@@ -268,28 +243,6 @@ test("single flight: an abort in the middle of the end comes too late for all ca
   assert.ok(controller.signal.aborted);
 });
 
-test("single flight: observers see each call wait, of kind single-flight with its key", async () => {
-  const flights = new SingleFlight<number>({ name: "users" });
-  const events: string[] = [];
-  using _ = observe({
-    wait: ({ kind, name, key }) => void events.push(`wait ${kind} ${name} ${key}`),
-    grant: () => {
-      events.push("grant");
-      assertSoundSingleFlight(flights);
-    },
-    giveUp: ({ outcome }) => {
-      events.push(`give up ${outcome}`);
-      flights.run(3, () => 3);
-      assertSoundSingleFlight(flights);
-    },
-  });
-  await Promise.all([flights.run(1, () => 1), flights.run(1, () => 1)]);
-  assert.deepEqual(events, ["wait single-flight users 1", "wait single-flight users 1", "grant", "grant"]);
-  events.length = 0;
-  await flights.run(1, () => Promise.reject(new Error("failed"))).catch(() => {});
-  assert.deepEqual(events.slice(0, 2), ["wait single-flight users 1", "give up error"]);
-});
-
 test("single flight: each caller of a failed run that is left alone is an unhandled rejection of its own to handle", async () => {
   const flights = new SingleFlight<number>();
   const error = new Error("failed");
@@ -314,41 +267,3 @@ test("single flight: many keys leave nothing; many callers with one signal leave
   await Promise.all(calls);
   assert.equal(flights.size, 0);
 });
-
-test("single flight: random calls, aborts and failures; one run for a key at a time unless it was left or forgotten", () =>
-  seeded(async (random) => {
-    const flights = new SingleFlight<number>();
-    const running = new Map<number, number>();
-    const excused = new Set<number>();
-    const all: Promise<unknown>[] = [];
-    for (let step = 0; step < 3000; step++) {
-      const key = random.below(4);
-      const controller = random.below(2) === 0 ? new AbortController() : undefined;
-      const fails = random.below(4) === 0;
-      const turns = random.below(4);
-      const fn = async (signal: AbortSignal) => {
-        const others = running.get(key) ?? 0;
-        assert.ok(others === 0 || excused.has(key), "two runs of one key");
-        running.set(key, others + 1);
-        signal.addEventListener("abort", () => excused.add(key));
-        for (let i = 0; i < turns; i++) await flushMicrotasks();
-        running.set(key, running.get(key)! - 1);
-        if (running.get(key) === 0) excused.delete(key);
-        if (fails) throw new Error("failed");
-        return key;
-      };
-      all.push(
-        flights.run(key, fn, { signal: controller?.signal }).then((result) => assert.equal(result, key), () => {}),
-      );
-      if (random.below(3) === 0) controller?.abort();
-      if (random.below(20) === 0 && flights.has(key)) {
-        excused.add(key);
-        flights.forget(key);
-      }
-      assertSoundSingleFlight(flights);
-      if (random.below(2) === 0) await flushMicrotasks();
-    }
-    await Promise.all(all);
-    await flushMicrotasks();
-    assert.equal(flights.size, 0);
-  }));

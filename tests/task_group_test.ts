@@ -1,10 +1,10 @@
 /** TaskGroup: tasks, places, failures and joins. */
 import assert from "node:assert/strict";
-import { Lock, TaskGroup } from "../mod.ts";
+import { TaskGroup } from "../mod.ts";
 import { assertSoundTaskGroup } from "./sound/task_group.ts";
 import { observe } from "../lib/diagnostics/mod.ts";
 import { test } from "./_test.ts";
-import { deferred, flushMicrotasks, rejectsWith, seeded, states, watch } from "./_tools.ts";
+import { deferred, flushMicrotasks, rejectsWith, states, watch } from "./_tools.ts";
 import { leakWarnings } from "./_warnings.ts";
 import { fails, named, untilAborted } from "./_group_tasks.ts";
 
@@ -168,30 +168,6 @@ test("task group: a rejected promise that is left alone is no unhandled rejectio
   await assert.rejects(group.join(), /left alone/);
 });
 
-for (const isBefore of [true, false]) {
-  test(`task group: the middle one of three waiting tasks, and a failure ${isBefore ? "before" : "after"} a place is free`, async () => {
-    const group = new TaskGroup({ limit: 2 });
-    const gates = [deferred(), deferred()];
-    const error = new Error("failed");
-    const begun: number[] = [];
-    gates.forEach(({ promise }) => group.run(() => promise));
-    const tasks = [1, 2, 3].map((i) => watch(group.run(() => void begun.push(i))));
-    assert.deepEqual([group.active, group.waiting], [2, 3]);
-    if (isBefore) gates[0]!.reject(error);
-    gates[1]!.resolve();
-    if (!isBefore) {
-      await flushMicrotasks();
-      gates[0]!.reject(error);
-    }
-    await rejectsWith(group.join(), error);
-    assert.deepEqual(begun, isBefore ? [] : [1, 2, 3]);
-    for (const { state, reason } of tasks) {
-      assert.deepEqual([state, reason], isBefore ? ["rejected", error] : ["fulfilled", undefined]);
-    }
-    assertSoundTaskGroup(group);
-  });
-}
-
 test("task group: with a limit, tasks start in order as places are free", async () => {
   const group = new TaskGroup({ limit: 2 });
   let [active, most] = [0, 0];
@@ -248,27 +224,3 @@ test("task group: many listeners of the signal are no leak", async () => {
   assert.deepEqual(warnings, []);
   group.cancel();
 });
-
-test("task group: a random load keeps its invariant, and join knows every failure", () =>
-  seeded(async (random) => {
-    for (let round = 0; round < 50; round++) {
-      const group = new TaskGroup({ limit: random.pick([1, 2, 5, Infinity]) });
-      const lock = new Lock();
-      const errors: Error[] = [];
-      const task = (depth: number) => async (signal: AbortSignal): Promise<void> => {
-        assertSoundTaskGroup(group);
-        for (let i = random.below(4); i > 0; i--) await lock.run(flushMicrotasks, { signal });
-        if (depth > 0 && random.below(2) === 0) group.run(task(depth - 1));
-        if (random.below(12) > 0) return;
-        const error = new Error("random");
-        errors.push(error);
-        throw error;
-      };
-      for (let i = 0; i < 10; i++) group.run(task(3));
-      if (random.below(4) === 0) queueMicrotask(() => group.cancel("enough"));
-      const outcome = await group[Symbol.asyncDispose]().then(() => [], (error) => error.errors ?? [error]);
-      assert.deepEqual(outcome, errors);
-      assert.deepEqual([group.active, group.waiting, lock.locked], [0, 0, false]);
-      assertSoundTaskGroup(group);
-    }
-  }));

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Lock, TimeoutError, TimeoutLock } from "../mod.ts";
 import { test } from "./_test.ts";
-import { flushMicrotasks, type Random, refusesBadOptions, seeded, states, watch, withFakeTime } from "./_tools.ts";
+import { refusesBadOptions, states, watch, withFakeTime } from "./_tools.ts";
 
 test("TimeoutLock: it is a Lock", () => {
   assert.ok(new TimeoutLock(1) instanceof Lock);
@@ -55,31 +55,3 @@ test("TimeoutLock: wrong times", async () => {
   impatient.tryAcquire();
   await assert.rejects(impatient.acquire(), TimeoutError);
 });
-
-test("TimeoutLock: after any mix of time-outs and releases it is free or held by a live holder", () =>
-  seeded((random: Random) =>
-    withFakeTime(async (time) => {
-      const lock = new TimeoutLock(10);
-      const holders: Disposable[] = [];
-      for (let step = 0; step < 2000; step++) {
-        // A release and a time-out in the same tick, in either order, is where wake-ups get lost.
-        const acts = [
-          () => void lock.acquire().then((guard) => holders.push(guard), () => {}),
-          () => holders.shift()?.[Symbol.dispose](),
-          () => time.advance(random.below(12)),
-        ];
-        for (let i = random.below(4); i >= 0; i--) random.pick(acts)();
-        if (random.below(2) === 0) continue;
-        await flushMicrotasks();
-        assert.equal(lock.locked, holders.length === 1);
-        assert.ok(lock.locked || lock.waiting === 0, "somebody waits for a free lock");
-      }
-      time.advance(1000);
-      await flushMicrotasks();
-      while (holders.length > 0) {
-        holders.shift()![Symbol.dispose]();
-        await flushMicrotasks();
-      }
-      assert.deepEqual([lock.locked, lock.waiting], [false, 0]);
-    })
-  ));

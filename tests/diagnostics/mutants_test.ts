@@ -5,7 +5,6 @@ import { Lock, Semaphore } from "../../mod.ts";
 import { type Finding, metrics, snapshot, watchdog } from "../../lib/diagnostics/mod.ts";
 import { hub } from "../../lib/diagnostics/hub.ts";
 import { Overdue } from "../../lib/diagnostics/overdue.ts";
-import { currentFrame } from "../../lib/diagnostics/run_context.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, withFakeTime } from "../_tools.ts";
 import { Recording, Thing } from "./_tools.ts";
@@ -155,38 +154,4 @@ test("overdue: the one that is next decides when to look, and those that left ar
   const fresh = acquisition(400, group);
   overdue.add(fresh);
   assert.deepEqual(overdue.take(500), [fresh]); // the group has been short in between
-});
-
-test("trace and metrics see each wait once, however many observers there are", async () => {
-  using first = new Recording();
-  using second = new Recording();
-  const lock = new Lock();
-  const guard = await lock.acquire();
-  const waiting = lock.acquire();
-  guard.release();
-  (await waiting).release();
-  await flushMicrotasks();
-  assert.deepEqual(first.lines, ["grant lock", "wait lock", "release lock", "grant lock", "release lock"]);
-  assert.deepEqual(second.lines, first.lines);
-});
-
-test("run context: work that is handed on from run to run keeps no chain of the runs that have ended", async () => {
-  using _ = watchdog({ report: () => {} });
-  let depth = 0;
-  const pass = (left: number): { begun: Promise<void>; ended: Promise<unknown> } => {
-    let begin = () => {};
-    const begun = new Promise<void>((resolve) => begin = resolve);
-    const ended = new Lock().run(async () => {
-      depth = 0;
-      for (let frame = currentFrame(); frame !== undefined; frame = frame.parent) depth++;
-      begin();
-      if (left === 0) return [];
-      const next = pass(left - 1);
-      await next.begun; // it outlives this run
-      return [next.ended];
-    }).then(([next]) => next);
-    return { begun, ended };
-  };
-  await pass(20).ended;
-  assert.ok(depth <= 3, `${depth} runs`);
 });

@@ -67,23 +67,6 @@ test("observe: what is never held has no release", () => {
   assert.deepEqual(recording.lines, ["wait event", "grant event"]);
 });
 
-test("observe: permits given back without a guard end the oldest holds", () => {
-  using recording = new Recording();
-  const semaphore = new Thing("semaphore"), first = {}, second = {};
-  semaphore.grant(first, 2);
-  semaphore.grant(second, 1);
-  hook!.giveBack(semaphore, 1); // the first holds more than that
-  hook!.giveBack(semaphore, 3);
-  hook!.giveBack(semaphore, 1);
-  semaphore.release(first);
-  assert.deepEqual(recording.seen.map(({ event, permits }) => `${event} ${permits}`), [
-    "grant 2",
-    "grant 1",
-    "release 2",
-    "release 1",
-  ]);
-});
-
 test("observe: a hold that is taken back begins anew under the same guard", () => {
   using recording = new Recording();
   const lock = new Thing(), guard = {};

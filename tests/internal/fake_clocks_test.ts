@@ -1,20 +1,9 @@
 /** Replaced timers: a call ends by the clock under which it was made, and a call that is left over affects no later one. */
 import assert from "node:assert/strict";
-import {
-  acquireAll,
-  Condition,
-  Event,
-  type Guard,
-  KeyedRateLimiter,
-  Lock,
-  Pool,
-  RateLimiter,
-  TimeoutError,
-  TimeoutLock,
-} from "../../mod.ts";
+import { Event, type Guard, KeyedRateLimiter, Lock, Pool, RateLimiter, TimeoutError } from "../../mod.ts";
 import { fakes, sinon, under } from "./_fake_clocks.ts";
 import { test } from "../_test.ts";
-import { CountingController, flushMicrotasks, states, until, watch, type Watched } from "../_tools.ts";
+import { flushMicrotasks, states, until, watch, type Watched } from "../_tools.ts";
 
 for (const [name, make] of Object.entries(fakes)) {
   test(`fake clock (${name}): each call ends at its own time`, () =>
@@ -36,65 +25,6 @@ for (const [name, make] of Object.entries(fakes)) {
       fake.advance(1);
       assert.equal(await states(waiters), "rejected rejected rejected");
       for (const { reason } of waiters) assert.ok(reason instanceof TimeoutError);
-    }));
-
-  test(`fake clock (${name}): timeout bounds the whole of waitFor`, () =>
-    under(make, async (fake) => {
-      const condition = new Condition();
-      const waiter = watch(condition.run(() => condition.waitFor(() => false, { timeout: 100 })));
-      for (let round = 0; round < 3; round++) {
-        await flushMicrotasks();
-        fake.advance(30);
-        await condition.run(() => condition.notifyAll());
-      }
-      fake.advance(9);
-      assert.equal(await states([waiter]), "pending");
-      fake.advance(1);
-      assert.equal(await states([waiter]), "rejected");
-      assert.ok(waiter.reason instanceof TimeoutError);
-    }));
-
-  // The rest of its time is computed, so this needs a clock that replaces `performance` as well.
-  const isWhole = name === "sinon" || name === "hand-made, with performance";
-  if (isWhole) {
-    test(`fake clock (${name}): timeout bounds the whole of acquireAll`, () =>
-      under(make, async (fake) => {
-        const locks = [new Lock(), new Lock(), new TimeoutLock(10)];
-        const holders = locks.map((lock) => lock.tryAcquire()!);
-        const { signal } = new AbortController();
-        const calls = [watch(acquireAll(locks, { timeout: 100 })), watch(acquireAll(locks, { timeout: 100, signal }))];
-        for (const holder of holders.slice(0, 2)) {
-          await flushMicrotasks();
-          fake.advance(45);
-          holder.release();
-        }
-        fake.advance(9);
-        assert.equal(await states(calls), "pending pending");
-        fake.advance(1);
-        assert.equal(await states(calls), "rejected rejected");
-        for (const { reason } of calls) {
-          assert.ok(reason instanceof TimeoutError);
-          assert.equal(reason.message, "Cannot acquire all: timed out after 100 ms waiting for lock");
-        }
-        assert.deepEqual(locks.map(({ locked, waiting }) => [locked, waiting]), [[false, 0], [false, 0], [true, 0]]);
-      }));
-  }
-
-  test(`fake clock (${name}): an abort of acquireAll rejects with its reason`, () =>
-    under(make, async (fake) => {
-      const locks = [new Lock(), new Lock()];
-      const holder = locks[1]!.tryAcquire()!;
-      const controller = new CountingController();
-      const call = watch(acquireAll(locks, { timeout: 100, signal: controller.signal }));
-      fake.advance(50);
-      controller.abort("enough");
-      assert.equal(await states([call]), "rejected");
-      assert.equal(call.reason, "enough");
-      assert.equal(controller.listeners, 0);
-      fake.advance(100);
-      holder.release();
-      assert.deepEqual(locks.map(({ locked, waiting }) => [locked, waiting]), [[false, 0], [false, 0]]);
-      await (await acquireAll(locks, { timeout: 100, signal: new AbortController().signal })).release();
     }));
 
   test(`fake clock (${name}): times above what a timer can count`, () =>

@@ -1,9 +1,9 @@
 /** Pool: signals, tasks and pools that are cancelled. */
 import assert from "node:assert/strict";
-import { ClosedError, Pool, TimeoutError } from "../../mod.ts";
+import { ClosedError, Pool } from "../../mod.ts";
 import { test } from "../_test.ts";
-import { CountingController, flushMicrotasks, rejectsWith, states, watch, withFakeTime } from "../_tools.ts";
-import { Job, jobs, startedOf } from "./_jobs.ts";
+import { CountingController, flushMicrotasks, rejectsWith, states, watch } from "../_tools.ts";
+import { Job } from "./_jobs.ts";
 
 test("Pool: the caller's signal reaches the function, and the promise settles as the function does", async () => {
   const pool = new Pool(3);
@@ -105,36 +105,6 @@ test("Pool: a function that throws when it is looked at keeps no slot", async ()
   await assert.rejects(pool.run(new Proxy(() => 1, { get: fail })), odd);
   assert.equal(pool.active, 0);
 });
-
-test("Pool: cancelling the waiter in the middle, before and after a slot is free", () =>
-  withFakeTime(async (time) => {
-    for (const first of ["abort", "release", "timeout"]) {
-      const pool = new Pool(1);
-      const holder = new Job();
-      const running = pool.run(holder.fn);
-      await flushMicrotasks();
-      const middle = new CountingController();
-      const all = jobs(3);
-      const handles = all.map((job, i) =>
-        watch(pool.createTask(job.fn, i === 1 ? { signal: middle.signal, timeout: 10 } : {}))
-      );
-      assert.equal(pool.waiting, 3);
-      if (first === "release") holder.finish();
-      if (first === "timeout") time.advance(10);
-      else middle.abort("no");
-      if (first !== "release") holder.finish();
-      await running;
-      assert.equal(await states(handles), "fulfilled rejected pending", first);
-      if (first === "timeout") assert.ok(handles[1]!.reason instanceof TimeoutError);
-      else assert.equal(handles[1]!.reason, "no");
-      all[0]!.finish();
-      await flushMicrotasks();
-      all[2]!.finish();
-      await pool.join();
-      assert.equal(startedOf(all), "x-x");
-      assert.deepEqual([middle.listeners, pool.active], [0, 0]);
-    }
-  }));
 
 test("Pool: a function that listens has a signal of its own, and every function is notified of a cancellation", async () => {
   const pool = new Pool(3);

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { type MapResults, Pool } from "../../mod.ts";
 import { assertSoundPool } from "../sound/pool/pool.ts";
-import { deeply } from "../_random.ts";
 import { test } from "../_test.ts";
 import { deferred, flushMicrotasks, nextTurn, until, watch } from "../_tools.ts";
 import { collect, later, slow, source } from "./_sources.ts";
@@ -313,15 +312,6 @@ test("Pool.map: wrong arguments throw at once", () => {
       /^RangeError: buffer must be a whole number of 1 or more, or Infinity, got/,
     );
   }
-});
-
-test("Pool.map: many items pass through a few slots", async () => {
-  await using pool = new Pool(10);
-  let sum = 0;
-  const count = deeply(2000, 20_000);
-  const { state, items } = source(count);
-  for await (const n of pool.map(items(), (n) => n)) sum += n;
-  assert.deepEqual([sum, state.pulled, state.closed], [count * (count - 1) / 2, count, 1]);
 });
 
 test("Pool.map: works on where a library has replaced the global Promise", async () => {

@@ -79,21 +79,6 @@ test("Pool: run settles as its function does and frees the slot either way", asy
   await pool.join(); // errors of run are for its caller
 });
 
-test("Pool: never more than the limit, first come, first served", async () => {
-  const pool = new Pool(3);
-  let inside = 0, most = 0;
-  const order: number[] = [];
-  await Promise.all(Array.from({ length: 50 }, (_, i) =>
-    pool.run(async () => {
-      order.push(i);
-      most = Math.max(most, ++inside);
-      await Promise.resolve();
-      inside--;
-    })));
-  assert.equal(most, 3);
-  assert.deepEqual(order, Array.from({ length: 50 }, (_, i) => i));
-});
-
 test("Pool: fn is never called inside the call that passes it", async () => {
   const pool = new Pool(1);
   let called = 0;
@@ -209,35 +194,6 @@ test("Pool: lowered to 0 and raised again in one step, nothing is lost", async (
   assert.equal(startedOf(all), "xxx");
   for (const job of all) job.finish();
   await Promise.all(runs);
-});
-
-test("Pool: options are read once, when the call is made", async () => {
-  const pool = new Pool(1);
-  const holder = new Job();
-  const running = pool.run(holder.fn);
-  await flushMicrotasks();
-  const [first, second] = [new CountingController(), new CountingController()];
-  let reads = 0;
-  const options = {
-    signal: first.signal as AbortSignal | undefined,
-    get timeout() {
-      reads++;
-      return undefined;
-    },
-  };
-  const job = new Job();
-  const call = watch(pool.run(job.fn, options));
-  options.signal = second.signal;
-  holder.finish();
-  await running;
-  await flushMicrotasks();
-  second.abort("another signal");
-  assert.equal(job.signal!.aborted, false);
-  first.abort("the signal of the call");
-  assert.equal(job.signal!.reason, "the signal of the call");
-  assert.equal(reads, 1);
-  job.finish();
-  assert.equal(await states([call]), "fulfilled");
 });
 
 test("Pool: its name is in messages", async () => {

@@ -1,9 +1,9 @@
 /** Priorities of the calls that wait for a slot. */
 import assert from "node:assert/strict";
-import { Pool, QueueFullError, RateLimiter, type TaskOptions } from "../../mod.ts";
+import { Pool, RateLimiter, type TaskOptions } from "../../mod.ts";
 import { assertSoundPool } from "../sound/pool/pool.ts";
 import { test } from "../_test.ts";
-import { deferred, flushMicrotasks, type Random, seeded, states, watch } from "../_tools.ts";
+import { deferred, flushMicrotasks, type Random, seeded, watch } from "../_tools.ts";
 
 /** A pool with one slot that is taken until `free` is called, and the order in which others run. */
 function taken(options = {}) {
@@ -80,21 +80,6 @@ test("Pool: a map of synchronous functions comes before calls of lower priority 
   assert.deepEqual(order, [1, 2, 3, "low"]);
 });
 
-test("Pool: three of one priority wait and the middle one is cancelled, before and after their turn", async () => {
-  const { pool, order, run, free } = taken({ maxWaiting: 4 });
-  const controller = new AbortController();
-  const watched = [run("a", { priority: 1 }), run("b", { priority: 1, signal: controller.signal })];
-  watched.push(run("c", { priority: 1 }), run("d", { priority: -1 }));
-  assert.equal(await states([run("e")]), "rejected"); // all priorities together
-  await assert.rejects(pool.run(() => {}, { priority: 99 }), QueueFullError);
-  controller.abort("gone");
-  assert.equal(pool.waiting, 3);
-  await free();
-  assert.equal(await states(watched), "fulfilled rejected fulfilled fulfilled");
-  assert.deepEqual(order, ["a", "c", "d"]);
-  assert.equal(pool.waiting, 0);
-});
-
 test("Pool: with a rate, a start goes to the greatest priority that waits then", async () => {
   const rate = new RateLimiter(1, 15);
   const pool = new Pool(5, { rate });
@@ -103,16 +88,6 @@ test("Pool: with a rate, a start goes to the greatest priority that waits then",
   await Promise.all(calls);
   assert.deepEqual(order, [1, 3, 2]);
   await pool.join();
-});
-
-test("Pool: cancel rejects the calls of all priorities", async () => {
-  const { pool, run, free } = taken();
-  const watched = [run("a", { priority: 1 }), run("b"), run("c", { priority: -1 })];
-  await flushMicrotasks(); // the first one runs
-  pool.cancel("over");
-  assert.equal(await states(watched), "rejected rejected rejected");
-  assert.equal(pool.waiting, 0);
-  await free();
 });
 
 test("Pool: cancel rejects in the order in which the calls would be served", async () => {

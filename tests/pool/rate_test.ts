@@ -41,30 +41,6 @@ test("Pool, rate: run, createTask and map start in order, as the limiter allows"
     assert.deepEqual(starts, ["run 0", "task 0", "second run 100", "second task 100", "item 0 200", "item 1 200"]);
   }));
 
-test("Pool, rate: never more than the limiter allows, nor than there are slots", () =>
-  withFakeTime(async (time) => {
-    const rate = new RateLimiter(3, 100);
-    const pool = new Pool(2, { rate });
-    const starts: number[] = [];
-    let inside = 0;
-    const work = async () => {
-      starts.push(performance.now());
-      assert.ok(++inside <= 2);
-      await new Promise<void>((resolve) => setTimeout(resolve, 40));
-      inside--;
-    };
-    const all = Promise.all([
-      ...Array.from({ length: 8 }, () => pool.run(work)),
-      pool.map(Array.from({ length: 8 }), work).toArray(),
-    ]);
-    await flushMicrotasks();
-    await time.pass(800);
-    await all;
-    assert.equal(starts.length, 16);
-    starts.forEach((at, i) => assert.ok(i < 3 || at - starts[i - 3]! >= 100, starts.join()));
-    assert.deepEqual(starts.slice(0, 7), [0, 0, 40, 100, 100, 140, 200]);
-  }));
-
 test("Pool, rate: a call that waits for a slot uses no start up", () =>
   withFakeTime(async (time) => {
     const rate = new RateLimiter(10, 100);
