@@ -120,7 +120,7 @@ export function detachAll(state: ShutdownState): void {
 
 /** Waits a turn of the event loop first: if the server has just begun to listen, its callback is still to come. */
 async function stop(state: ShutdownState, server: ServerLike, attached: AttachedServer): Promise<void> {
-  await attached.settle();
+  await attached.awaitCalm();
   state.servers.set(server, attached);
   attached.stopListening();
   await state.releaseNextTurn();

@@ -97,7 +97,7 @@ export class WorkInFlight implements Iterable<InFlight> {
     if (--this.#size === 0) this.#emptied();
   }
 
-  /** Deletes the entries that are over. To be called before every look at the work in flight. */
+  /** Deletes the entries that are over. To be called before the work in flight is counted or listed. */
   sweep(): void {
     for (const entry of [...this]) if (entry.isOver?.()) this.delete(entry);
     this.#sweepAt = 2 * this.#size + 64;

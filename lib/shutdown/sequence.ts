@@ -10,7 +10,7 @@ import { printable } from "../internal/check.ts";
 import { warningsPrinted } from "../internal/platform.ts";
 import { startTimer } from "../internal/timers.ts";
 import { report, type ShutdownReport } from "./report.ts";
-import { type AttachedServer, LOOK, type ShutdownState, type Step, TURN } from "./shutdown_state.ts";
+import { type AttachedServer, CHECK_EVERY, type ShutdownState, type Step, TURN } from "./shutdown_state.ts";
 import { warnForced, warnIfItStays, warnIfNotTied, watchExit } from "./warnings.ts";
 import { TimeoutError } from "../errors.ts";
 
@@ -32,8 +32,8 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   state.attempt(() => warnIfNotTied(state));
   if (hasListeners) {
     if (state.hasDelay) remaining.push(...await pass(state));
-    state.phase = "settling";
-    await Promise.all(Array.from(state.servers.values(), (server) => state.attemptLater(() => server.settle())));
+    state.phase = "calming";
+    await Promise.all(Array.from(state.servers.values(), (server) => state.attemptLater(() => server.awaitCalm())));
     stopListening(state);
   }
   for (const callback of state.callbacks) startCallback(state, callback);
@@ -82,7 +82,7 @@ export function startCallback(state: ShutdownState, { fn, label }: Step): void {
  */
 async function drain(state: ShutdownState): Promise<string[]> {
   const { servers, inFlight, forced } = state;
-  const stopLooking = startTimer(LOOK, () => look(state), true);
+  const stopSweeping = startTimer(CHECK_EVERY, () => sweep(state), true);
   let closing: AttachedServer[] = [];
   do {
     await state.until(inFlight.empty());
@@ -92,16 +92,16 @@ async function drain(state: ShutdownState): Promise<string[]> {
     await state.until(Promise.all(closing.map((server) => state.attemptLater(() => server.close()))));
     // Meanwhile more work may have been tracked and more servers attached.
   } while (inFlight.size > 0 || [...servers.values()].some((each) => !closing.includes(each)));
-  stopLooking();
-  state.phase = "closed"; // in the same step as the last look: later work would not be awaited, so it is refused
+  stopSweeping();
+  state.phase = "closed"; // in the same step as the last sweep: later work would not be awaited, so it is refused
   return forced.aborted ? cut(state) : [];
 }
 
-/** Returns the time until the next look. */
-function look(state: ShutdownState): number {
+/** Returns the time until the next sweep. */
+function sweep(state: ShutdownState): number {
   state.inFlight.sweep();
   for (const server of state.servers.values()) state.attempt(() => server.sweep?.());
-  return LOOK;
+  return CHECK_EVERY;
 }
 
 /** Aborts `forced`. All work in flight counts as cut, even if it then ends at once. */

@@ -20,7 +20,7 @@ const PHASES = {
   /** During the delay. */
   delaying: { listeners: "open", refuses: "never", counts: true },
   /** Requests are held back until the listeners are closed. */
-  settling: { listeners: "closing", refuses: "never", counts: true },
+  calming: { listeners: "closing", refuses: "never", counts: true },
   /** Each connection gets one last response. */
   draining: { listeners: "closed", refuses: "late", counts: true },
   /** After the drain, while the clean-up steps run. */
@@ -40,7 +40,7 @@ export interface AttachedServer {
    * Resolves when the listening socket can be closed: all connections accepted by the system have arrived, or 250 ms
    * are over.
    */
-  settle(): Promise<void>;
+  awaitCalm(): Promise<void>;
   /** Closes the listening socket, and announces the close. */
   stopListening(): void;
   /** Closes idle connections. Called every few ms while draining. */
@@ -75,7 +75,7 @@ export class ShutdownState {
   wrapped = false;
   arrived = 0;
   /** Whether the end of some response shows only when its server closes. */
-  untold = false;
+  endsUnreported = false;
   /** Servers that listen or drain; in the phase "draining", without servers that are about to stop listening. */
   readonly servers: Map<object, AttachedServer> = new Map();
   /**
@@ -258,7 +258,7 @@ export const LINGER = 1000;
  * Interval in ms between checks of servers while draining, for idle connections and for responses whose end is not
  * reported.
  */
-export const LOOK = 10;
+export const CHECK_EVERY = 10;
 
 /**
  * Time in ms within which the run-time's next turn comes, which accepts connections, reads requests and sends

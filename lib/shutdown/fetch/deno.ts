@@ -44,7 +44,7 @@ export function sendByDeno<R>(call: Call, info: DenoInfo, answer: R): R | Respon
   const body = answer instanceof Response ? bodyOf(answer) : undefined;
   const isWhole = body !== undefined && !(body instanceof ReadableStream);
   if (isWhole && (body.length <= PIECE || (body.length <= LARGE && isAwaited(state)))) {
-    state.untold ||= body.length > PIECE;
+    state.endsUnreported ||= body.length > PIECE;
     call.end();
     return answer;
   }

@@ -8,7 +8,7 @@ import { calls } from "./calls.ts";
 import type { DenoServerLike } from "./deno.ts";
 import { calmTurn } from "../calm_turn.ts";
 import type { BunServerLike } from "../platform/bun.ts";
-import { type AttachedServer, LINGER, LOOK, type ShutdownState } from "../shutdown_state.ts";
+import { type AttachedServer, CHECK_EVERY, LINGER, type ShutdownState } from "../shutdown_state.ts";
 
 /** How long responses are held back at first for uploads that have just begun, in ms. */
 const MOMENT = 250;
@@ -38,7 +38,7 @@ export class FetchServer implements AttachedServer {
    * uploads that have begun, and no response is held back meanwhile. After each response its client may begin another
    * upload, so uploads could overlap indefinitely. Then responses are held back, each time longer, for up to a second.
    */
-  async settle(): Promise<void> {
+  async awaitCalm(): Promise<void> {
     const state = this.#state;
     const uploads = () => state.forced.aborted ? [] : calls(state).filter((call) => call.uploads);
     const arrived = () => {
@@ -47,10 +47,10 @@ export class FetchServer implements AttachedServer {
     };
     for (let moment = MOMENT;; moment = Math.min(2 * moment, LINGER)) {
       const begun = new Set(uploads());
-      for (; uploads().some((call) => begun.has(call)); await state.pause(LOOK)) state.release();
+      for (; uploads().some((call) => begun.has(call)); await state.pause(CHECK_EVERY)) state.release();
       state.hold();
       const end = performance.now() + moment;
-      while (uploads().length > 0 && performance.now() < end) await state.pause(LOOK);
+      while (uploads().length > 0 && performance.now() < end) await state.pause(CHECK_EVERY);
       if (uploads().length === 0) await calmTurn(state, arrived, "timer");
       if (uploads().length === 0) return;
     }
@@ -67,7 +67,7 @@ export class FetchServer implements AttachedServer {
     // The remaining connections have sent no complete request.
     if (!this.#isClosed && this.#isQuiet()) await this.#stop(true);
     // Deno waits for all uploads to end, even after their responses; often nothing else can be open.
-    if (this.#isQuiet() !== undefined || this.#state.untold || this.isUncounted()) await this.#closed;
+    if (this.#isQuiet() !== undefined || this.#state.endsUnreported || this.isUncounted()) await this.#closed;
   }
 
   cut(): string[] {

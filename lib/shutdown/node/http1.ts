@@ -17,7 +17,7 @@
 import { throwUncaught } from "../../internal/platform.ts";
 import { exposeState } from "../../internal/state.ts";
 import { InFlight, requestLabel } from "../in_flight.ts";
-import { LINGER, LOOK, type ShutdownState } from "../shutdown_state.ts";
+import { CHECK_EVERY, LINGER, type ShutdownState } from "../shutdown_state.ts";
 import { afterUpload, announceClose, refuse, refuseUpgrade } from "./messages.ts";
 import type { Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.ts";
 
@@ -38,7 +38,7 @@ export function discountUpgrade(socket: object): void {
  * Minimum number of checks. A busy process may find a connection silent only because it has not read from it; it reads
  * between checks.
  */
-const FEWEST_LOOKS = 3;
+const FEWEST_CHECKS = 3;
 
 /** The connections of one server, and the requests on them. */
 export class Http1Connections {
@@ -236,7 +236,7 @@ export class Connection {
   /** The last request without a response on it; earlier ones follow by `older`. An upgraded connection keeps one. */
   newest: Exchange | undefined = undefined;
   /** The number of checks in a row that found it silent. */
-  #looks: number;
+  #silentChecks: number;
   /** The bytes read when its last request had arrived: more are the head of the next one. */
   #restsAt: number;
   /** When the silence of an upgraded connection began. Not counted in checks: Ctrl-C is to take no longer than it has to. */
@@ -248,13 +248,13 @@ export class Connection {
     this.state = state;
     this.socket = socket;
     this.#restsAt = socket.bytesRead ?? 0;
-    this.#looks = -state.settings.idle / LOOK; // twice the time: its client may have connected and not written yet
+    this.#silentChecks = -state.settings.idle / CHECK_EVERY; // twice the time: its client may have connected and not written yet
   }
 
   add(exchange: Exchange): void {
     exchange.older = this.newest;
     this.newest = exchange;
-    this.#looks = 0;
+    this.#silentChecks = 0;
   }
 
   /** Removes a request. Idempotent. */
@@ -294,7 +294,7 @@ export class Connection {
     if (newest !== undefined || socket.writableEnded) return;
     const limit = this.isReceiving ? Math.max(idle, LINGER) : idle;
     // Counted in checks: on a busy machine checks take longer, and so do clients.
-    if (this.#silence(socket.bytesRead) > Math.max(FEWEST_LOOKS, limit / LOOK)) socket.end();
+    if (this.#silence(socket.bytesRead) > Math.max(FEWEST_CHECKS, limit / CHECK_EVERY)) socket.end();
   }
 
   /**
@@ -304,18 +304,18 @@ export class Connection {
   endIfSilent(isBusy: boolean): void {
     const { socket } = this;
     const now = performance.now();
-    const looks = this.#silence((socket.bytesRead ?? 0) + (socket.bytesWritten ?? 0));
-    if (looks <= 1) this.#silentSince = now;
-    if (isBusy || looks < FEWEST_LOOKS || now - this.#silentSince < LINGER) return;
+    const checks = this.#silence((socket.bytesRead ?? 0) + (socket.bytesWritten ?? 0));
+    if (checks <= 1) this.#silentSince = now;
+    if (isBusy || checks < FEWEST_CHECKS || now - this.#silentSince < LINGER) return;
     if (socket.writableEnded) return void socket.destroy();
-    this.#looks = 0;
+    this.#silentChecks = 0;
     socket.end();
   }
 
   /** Returns the number of checks in a row that found no byte. */
   #silence(bytes = 0): number {
-    if (this.#bytes !== bytes) this.#looks = Math.min(this.#looks, 0);
+    if (this.#bytes !== bytes) this.#silentChecks = Math.min(this.#silentChecks, 0);
     this.#bytes = bytes;
-    return ++this.#looks;
+    return ++this.#silentChecks;
   }
 }

@@ -6,7 +6,7 @@
  */
 import { exposeState } from "../../internal/state.ts";
 import { calmTurn } from "../calm_turn.ts";
-import { type AttachedServer, LINGER, LOOK, type ShutdownState, TURN } from "../shutdown_state.ts";
+import { type AttachedServer, CHECK_EVERY, LINGER, type ShutdownState, TURN } from "../shutdown_state.ts";
 import { Http1Connections } from "./http1.ts";
 import { Http2Sessions, type SessionLike, type StreamHeaders, type StreamLike } from "./http2.ts";
 import { hasParent, isHttp2, Listener, override } from "./listener.ts";
@@ -47,7 +47,7 @@ export class NodeServer implements AttachedServer {
     if (this.#state.announces) this.#connections.announce();
   }
 
-  async settle(): Promise<void> {
+  async awaitCalm(): Promise<void> {
     await calmTurn(this.#state, () => this.#accepted);
     if (!this.#isDetached) this.#listener.stopAccepting();
   }
@@ -70,7 +70,7 @@ export class NodeServer implements AttachedServer {
     // After the idle time, the remaining connections are half closed or have not finished their handshake.
     await this.#state.pause(idle + LINGER, this.#listener.closed);
     while (this.#connections.isReceiving && inFlight.size === 0 && !this.#state.forced.aborted) {
-      await this.#state.pause(LOOK, this.#listener.closed);
+      await this.#state.pause(CHECK_EVERY, this.#listener.closed);
     }
     if (inFlight.size === 0) this.#end(); // a request that arrived meanwhile may take long
   }
