@@ -29,15 +29,8 @@ export interface AttachOptions {
 
 const RULE = "be a server of node:http, node:http2, Deno.serve or Bun.serve, or a Pool";
 
-/** The shutdown of each attached server. */
-const known = new WeakMap<object, Known>();
-
-interface Known {
-  readonly state: ShutdownState;
-  readonly attached: AttachedServer;
-  /** Stops looking for servers with the same listener. */
-  readonly stopLooking: (() => void) | undefined;
-}
+/** The shutdown of each attached server, and how to detach it. */
+const known = new WeakMap<object, { readonly state: ShutdownState; readonly detach: () => void }>();
 
 /** Checks the arguments of attach(); returns the label among them. */
 export function checkAttach(
@@ -63,8 +56,15 @@ export function attachTo(state: ShutdownState, server: ServerLike | PoolLike, la
     ? new NodeServer(state, server, label)
     : new FetchServer(state, server);
   const isOpen = state.listeners === "open"; // attaching has thrown for a frozen server
-  const stopLooking = isOpen && attached instanceof NodeServer ? attachSiblings(state, attached, label) : undefined;
-  known.set(server, { state, attached, stopLooking });
+  const endSearch = isOpen && attached instanceof NodeServer ? attachSiblings(state, attached, label) : () => {};
+  state.atEnd.add(endSearch);
+  const detach = () => {
+    state.servers.delete(server);
+    endSearch();
+    state.atEnd.delete(endSearch);
+    attached.detach?.();
+  };
+  known.set(server, { state, detach });
   if (state.phase !== "serving") attached.begin?.();
   if (isOpen) state.servers.set(server, attached);
   else if (state.phase === "finished") state.add(stop(state, server, attached));
@@ -75,22 +75,12 @@ export function attachTo(state: ShutdownState, server: ServerLike | PoolLike, la
  * Attaches any node:http server that shares its listener with this attached one, at its first connection: an app may
  * create several servers, as Fastify does for each address of localhost.
  */
-function attachSiblings(
-  state: ShutdownState,
-  attached: NodeServer,
-  label: AttachOptions["label"],
-): () => void {
-  const end = (runtime() === "bun" ? onBunConnection : onConnection)((server) => {
+function attachSiblings(state: ShutdownState, attached: NodeServer, label: AttachOptions["label"]): () => void {
+  return (runtime() === "bun" ? onBunConnection : onConnection)((server) => {
     if (server != null && !known.has(server) && isServer(server) && attached.isSibling(server)) {
       attachTo(state, server, label);
     }
   });
-  const stop = () => {
-    end();
-    state.atEnd.delete(stop);
-  };
-  state.atEnd.add(stop);
-  return stop;
 }
 
 /** Calls `listener` with the server of each new connection. Returns a function that ends this. */
@@ -108,9 +98,7 @@ export function detachFrom(state: ShutdownState, server: object): void {
   const entry = known.get(server);
   if (entry?.state !== state) return;
   known.delete(server);
-  state.servers.delete(server);
-  entry.stopLooking?.();
-  entry.attached.detach?.();
+  entry.detach();
 }
 
 /** Detaches every server. */

@@ -71,18 +71,10 @@ export function warnIfItStays(): void {
   ifStillAlive(EXIT_WITHIN, () => {
     if (made !== last) return; // the process has moved on, for example to the next test
     const resources = currentProcess()?.getActiveResourcesInfo?.() ?? [];
-    const keepers = resources.length === 0 ? "" : ` (kept by ${list(counted(resources))})`;
+    const keepers = resources.length === 0 ? "" : ` (kept by ${list([...new Set(resources)])})`;
     const remedy = "close open resources in defer(), or call process.exit(ok ? 0 : 1)";
     const message = `Process is still alive ${EXIT_WITHIN} ms after its shutdown${keepers}; ${remedy}`;
     warn(message, "INTERLOCK_STILL_ALIVE");
-  });
-}
-
-/** `TCPSocketWrap × 3` for three of them. */
-function counted(names: readonly string[]): string[] {
-  return [...new Set(names)].map((name) => {
-    const count = names.filter((each) => each === name).length;
-    return count === 1 ? name : `${name} × ${count}`;
   });
 }
 

@@ -18,7 +18,8 @@ import { throwUncaught } from "../../internal/platform.ts";
 import { exposeState } from "../../internal/state.ts";
 import { InFlight, requestLabel } from "../in_flight.ts";
 import { CHECK_EVERY, LINGER, type ShutdownState } from "../shutdown_state.ts";
-import { afterUpload, announceClose, refuse, refuseUpgrade } from "./messages.ts";
+import { outliveListener } from "../platform/deno.ts";
+import { afterUpload, asObject, insistOnClose, refuse, refuseUpgrade } from "./messages.ts";
 import type { Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.ts";
 
 const EXCHANGE: unique symbol = Symbol("interlock exchange");
@@ -75,7 +76,7 @@ export class Http1Connections {
   /** From now on, responses announce that their connections close. */
   announce(): void {
     for (const { newest } of this.#open.values()) {
-      for (let each = newest; each !== undefined; each = each.older) announceClose(each);
+      for (let each = newest; each !== undefined; each = each.older) each.announceClose();
     }
   }
 
@@ -112,7 +113,7 @@ export class Http1Connections {
     response.on("close", answered);
     const { phase, announces, refuses, retryAfter } = this.#state;
     if (phase === "serving") return this.#pass(exchange, pass);
-    if (announces) announceClose(exchange);
+    if (announces) exchange.announceClose();
     this.#passLater(exchange, refuses ? () => refuse(request, response, retryAfter) : pass);
     return true;
   }
@@ -208,13 +209,29 @@ export class Exchange extends InFlight {
     this.#label = label;
   }
 
-  /** Whether it is the latest request on its connection. */
-  get isLast(): boolean {
-    return this.connection.newest === this;
-  }
-
   override get isUndeclared(): boolean {
     return this.response === undefined;
+  }
+
+  /**
+   * Adds `Connection: close` to the last response of a connection, even if the handler sets that header itself. Every
+   * head goes through writeHead(), including heads written by flushHeaders(), write() and end(). Only when the head is
+   * written is it known which response is the last. Calling it again has no further effect.
+   */
+  announceClose(): void {
+    const { request, response, connection } = this;
+    if (response === undefined) return;
+    if (response.headersSent) return outliveListener(response, request.socket.server);
+    const { writeHead } = response;
+    response.writeHead = (status, ...rest) => {
+      if (status === 101 || response.headersSent || connection.newest !== this) {
+        return writeHead.call(response, status, ...rest);
+      }
+      this.announced = true;
+      insistOnClose(request, response);
+      return writeHead.call(response, status, ...rest.map(asObject));
+    };
+    if (response.writeHeader !== undefined) response.writeHeader = response.writeHead; // its alias up to Node 24
   }
 
   override cut(): void {

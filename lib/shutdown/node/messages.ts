@@ -4,44 +4,16 @@
  * @module
  */
 import { onCancel } from "../../internal/cancellation.ts";
-import { outliveListener } from "../platform/deno.ts";
 import type { Emitter, Incoming, Outgoing, SocketLike } from "./shapes.ts";
 import { LINGER, REFUSAL } from "../shutdown_state.ts";
-
-/** The used part of an Exchange. */
-interface Answering {
-  readonly request: Incoming;
-  readonly response: Outgoing | undefined;
-  readonly isLast: boolean;
-  announced: boolean;
-}
-
-/**
- * Adds `Connection: close` to the last response of a connection, even if the handler sets that header itself. Every
- * head goes through writeHead(), including heads written by flushHeaders(), write() and end(). Only when the head is
- * written is it known which response is the last. Calling it again has no further effect.
- */
-export function announceClose(exchange: Answering): void {
-  const { request, response } = exchange;
-  if (response === undefined) return;
-  if (response.headersSent) return outliveListener(response, request.socket.server);
-  const { writeHead } = response;
-  response.writeHead = function (this: Outgoing, status, ...rest) {
-    if (status === 101 || this.headersSent || !exchange.isLast) return writeHead.call(this, status, ...rest);
-    exchange.announced = true;
-    closeAfterUpload(request);
-    insistOnClose(this);
-    return writeHead.call(this, status, ...rest.map((one) => Array.isArray(one) ? asObject(one) : one));
-  };
-  if (response.writeHeader !== undefined) response.writeHeader = response.writeHead; // its alias up to Node 24
-}
 
 /**
  * Converts a list of headers for writeHead(). Once a header is set, writeHead() takes no pairs, and on Node 20 and 22
  * it keeps only the last header of each name. Names become lower-case, because they may be written in two ways.
  */
-function asObject(list: readonly unknown[]): Record<string, unknown> {
-  const flat = Array.isArray(list[0]) ? list.flat() : list;
+export function asObject(list: unknown): unknown {
+  if (!Array.isArray(list)) return list;
+  const flat: unknown[] = Array.isArray(list[0]) ? list.flat() : list;
   const headers: Record<string, unknown> = {};
   for (let i = 0; i < flat.length; i += 2) {
     const name = String(flat[i]).toLowerCase();
@@ -54,7 +26,8 @@ function asObject(list: readonly unknown[]): Record<string, unknown> {
  * Sets `Connection: close`, and ignores every other `Connection`. Once a header is set, writeHead() and its wrappers,
  * as by the package on-headers, set headers by these methods.
  */
-function insistOnClose(response: Outgoing): void {
+export function insistOnClose(request: Incoming, response: Outgoing): void {
+  closeAfterUpload(request);
   response.setHeader("connection", "close");
   for (const method of ["setHeader", "appendHeader", "removeHeader"] as const) {
     const original = response[method];
@@ -79,7 +52,7 @@ function closeAfterUpload(request: Incoming): void {
 }
 
 /**
- * Sends 503. By announceClose(), the connection ends after the request's body, which the client may still be sending.
+ * Sends 503. By Exchange.announceClose(), the connection ends after the request's body, which the client may still be sending.
  */
 export function refuse(request: Incoming, response: Outgoing, retryAfter: string): void {
   const headers = { "retry-after": retryAfter, "content-type": "text/plain", "content-length": REFUSAL.length };
