@@ -55,7 +55,7 @@ export interface PoolMapOptions<S extends boolean = false> extends NameOptions {
 const NEXT_TURN: Promise<void> = /* @__PURE__ */ Promise.resolve();
 
 /**
- * Runs functions with limited concurrency, and applies back-pressure to producers.
+ * Runs functions with limited concurrency, and applies backpressure to producers.
  *
  * A pool does not protect shared state: use {@linkcode Lock} or {@linkcode Semaphore}. It does not use several cores:
  * everything runs in the calling thread. Waiting inside a function for another call of the same pool can deadlock: both
@@ -206,7 +206,7 @@ export class Pool implements AsyncDisposable {
   }
 
   /**
-   * Waits for a slot, starts `fn` in it and resolves to a handle of the task. Awaiting this call applies back-pressure:
+   * Waits for a slot, starts `fn` in it and resolves to a handle of the task. Awaiting this call applies backpressure:
    * there are never more unfinished tasks than slots.
    *
    * `fn` may be synchronous. An error of `fn` is the failure of the task, never of this call.
@@ -244,7 +244,7 @@ export class Pool implements AsyncDisposable {
   /**
    * Waits for a slot, calls `fn` in it and resolves to its result. An error of `fn` is thrown here and only here.
    *
-   * It applies back-pressure only to callers that await it: for more calls than fit into memory, use
+   * It applies backpressure only to callers that await it: for more calls than fit into memory, use
    * {@linkcode Pool.createTask} or {@linkcode Pool.map}.
    *
    * **Fairness** and **Cancellation** as in {@linkcode Pool.createTask}.
@@ -314,7 +314,7 @@ export class Pool implements AsyncDisposable {
   /**
    * Calls `fn` for each item of `source`, as many at a time as the pool has slots, and iterates over the results.
    *
-   * It applies back-pressure at both ends: at most one item waits for its slot, and at most `buffer` items are between
+   * It applies backpressure at both ends: at most one item waits for its slot, and at most `buffer` items are between
    * their slot and the reader. Results that wait to be read count. Nothing happens before the first read; a map that was
    * never read makes {@linkcode Pool.join} throw. The map holds no slot while it waits for its source or the `rate`, so
    * it may be the source of another map of the same pool.

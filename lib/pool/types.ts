@@ -30,7 +30,7 @@ export interface MapOptions<S extends boolean = false> {
   readonly ordered?: boolean | undefined;
   /**
    * How many results, ready or pending, may be ahead of the reader: a whole number of 1 or more, or
-   * `Infinity` for no back-pressure. Default and minimum: the pool's `limit`.
+   * `Infinity` for no backpressure. Default and minimum: the pool's `limit`.
    */
   readonly buffer?: number | undefined;
   /** Ends the map early: running functions are aborted, and the read rejects with `signal.reason`. */
@@ -55,7 +55,7 @@ export interface MapResults<R> extends AsyncIterableIterator<R> {
   /** The next result, as `for await` reads it. */
   next(): Promise<IteratorResult<R, undefined>>;
   /**
-   * Reads all results, in the order of the items even with `ordered: false`, and without back-pressure: `buffer` has no
+   * Reads all results, in the order of the items even with `ordered: false`, and without backpressure: `buffer` has no
    * effect. The first failure aborts all running functions; once they have ended, the error is thrown.
    */
   toArray(): Promise<R[]>;
