@@ -11,8 +11,6 @@ const bareCalls = (): Call => {
   const semaphore = new BareSemaphore(10);
   return (n) => semaphore.run(() => work(n));
 };
-const toArray = ({ Pool }: Lib): MapAll => (list, fn) => new Pool(10).map(list, fn).toArray();
-const floor = (): MapAll => (list, fn) => bareMap(list, fn, 10);
 const values = (results: readonly PromiseSettledResult<number>[]): number[] =>
   results.map((result) => result.status === "fulfilled" ? result.value : NaN);
 
@@ -34,6 +32,24 @@ const CALLS: readonly (readonly [string, row: string | undefined, (lib: Lib) => 
   }, undefined],
 ];
 
+const MAPS: readonly (readonly [how: string, row: string | undefined, (lib: Lib) => MapAll, peers: string])[] = [
+  [
+    "",
+    "an item of a map, 10 at a time",
+    ({ Pool }) => (list, fn) => new Pool(10).map(list, fn).toArray(),
+    "maps",
+  ],
+  [" by for await", undefined, ({ Pool }) => async (list, fn) => {
+    const results: number[] = [];
+    for await (const result of new Pool(10).map(list, fn)) results.push(result);
+    return results;
+  }, "loops"],
+  [" in one call", undefined, ({ Pool }) => (list, fn) => Pool.map(list, 10, fn), "maps"],
+  [" to settled results", undefined, ({ Pool }) => async (list, fn) => {
+    return values(await Pool.map(list, 10, fn, { settled: true }));
+  }, "settled"],
+];
+
 export const situations = await register([
   ...CALLS.map(([name, row, ours, peers]) =>
     situation<Call>({
@@ -48,46 +64,17 @@ export const situations = await register([
       play: (work, call) => work.calls(call, 1000),
     })
   ),
-  situation<MapAll>({
-    name: "map a list of 10,000, 10 at a time",
-    row: "an item of a map, 10 at a time",
-    operation: "item",
-    operations: 10_000,
-    main: true,
-    ours: toArray,
-    floor,
-    peers: ["pool", "maps"],
-    play: (work, map) => work.mapAll(map, 10_000),
-  }),
-  situation<MapAll>({
-    name: "map a list of 10,000 by for await, 10 at a time",
-    operation: "item",
-    operations: 10_000,
-    ours: ({ Pool }) => async (list, fn) => {
-      const results: number[] = [];
-      for await (const result of new Pool(10).map(list, fn)) results.push(result);
-      return results;
-    },
-    floor,
-    peers: ["pool", "loops"],
-    play: (work, map) => work.mapAll(map, 10_000),
-  }),
-  situation<MapAll>({
-    name: "map a list of 10,000 in one call, 10 at a time",
-    operation: "item",
-    operations: 10_000,
-    ours: ({ Pool }) => (list, fn) => Pool.map(list, 10, fn),
-    floor,
-    peers: ["pool", "maps"],
-    play: (work, map) => work.mapAll(map, 10_000),
-  }),
-  situation<MapAll>({
-    name: "map a list of 10,000 to settled results, 10 at a time",
-    operation: "item",
-    operations: 10_000,
-    ours: ({ Pool }) => async (list, fn) => values(await Pool.map(list, 10, fn, { settled: true })),
-    floor,
-    peers: ["pool", "settled"],
-    play: (work, map) => work.mapAll(map, 10_000),
-  }),
+  ...MAPS.map(([how, row, ours, peers]) =>
+    situation<MapAll>({
+      name: `map a list of 10,000${how}, 10 at a time`,
+      row,
+      operation: "item",
+      operations: 10_000,
+      main: how === "",
+      ours,
+      floor: () => (list, fn) => bareMap(list, fn, 10),
+      peers: ["pool", peers],
+      play: (work, map) => work.mapAll(map, 10_000),
+    })
+  ),
 ]);
