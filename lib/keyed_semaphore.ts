@@ -127,7 +127,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
    *   that is NaN or negative.
    */
   acquire(key: K, options?: SemaphoreOptions): Promise<Guard> {
-    try {
+    return promised(() => {
       checkKey(key);
       // Check everything before an entry exists: after a throw it would never be removed.
       const { permits = 1 } = options ?? {};
@@ -135,9 +135,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
       const limits = options === undefined ? undefined : admit(options, this.#entries, key);
       const entry = this.#entries.of(key);
       return entry.acquire(entry, permits, limits);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+    });
   }
 
   /**

@@ -261,7 +261,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   #free(call: Call): void {
     this.#running--;
     // Queue for the next slot before freeing this one: calls of greater priority come first.
-    if (this.#pool.slots.waiting > 0) this.#pull();
+    if (this.#pool.slots.queue.size > 0) this.#pull();
     this.#pool.slots.free(call);
   }
 

@@ -197,7 +197,7 @@ export class Pool implements AsyncDisposable {
 
   /** The length of the queue. */
   get waiting(): number {
-    return this.#state.slots.waiting;
+    return this.#state.slots.queue.size;
   }
 
   /** Whether the pool rejects new calls. */

@@ -14,7 +14,7 @@ import type { Call } from "./call.ts";
 import { CallQueue } from "./call_queue.ts";
 
 export class Slots implements Served {
-  // waiting > 0 implies that no slot is free or that the first call waits for its start.
+  // queue.size > 0 implies that no slot is free or that the first call waits for its start.
   active = 0;
   /** Later calls may get slots when it changes: call {@linkcode Slots.serve} then. */
   limit: number;
@@ -34,11 +34,6 @@ export class Slots implements Served {
   /** Whether the next call waits for a slot, rather than for a start or for the end of a pause. */
   get isFull(): boolean {
     return this.limit > 0 && this.active >= this.limit;
-  }
-
-  /** How many calls wait. */
-  get waiting(): number {
-    return this.queue.size;
   }
 
   /** Takes a slot and, in a pool with a rate, the call's starts, unless the call has to wait. */

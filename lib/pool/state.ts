@@ -93,8 +93,8 @@ export class PoolState {
   slot(call: Call): Promise<void> | undefined {
     const { slots } = this;
     if (slots.tryTake(call)) return undefined;
-    const { waiting } = slots;
-    if (waiting >= this.#maxWaiting && call.terms?.timeout !== 0) throw refused(call, waiting);
+    const { size } = slots.queue;
+    if (size >= this.#maxWaiting && call.terms?.timeout !== 0) throw refused(call, size);
     return slots.wait(call);
   }
 
@@ -179,7 +179,7 @@ export class PoolState {
   }
 
   #isIdle(): boolean {
-    return this.slots.active === 0 && this.slots.waiting === 0 && this.maps.size === 0;
+    return this.slots.active === 0 && this.slots.queue.size === 0 && this.maps.size === 0;
   }
 
   #checkIdle(): void {

@@ -3,13 +3,12 @@
  *
  * @module
  */
-import { checkOptions } from "../internal/check.ts";
+import { checkOptions, checkString, must } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
 import { wrapped } from "../internal/wrap.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
 import type { WebGuard } from "./guard.ts";
-import { checkMode, checkWebName, readLocks, specOf, type WebLockMode, type WebLockOptions } from "./options.ts";
-import type { WebLockSpec } from "./options.ts";
+import { checkWebName, readLocks, specOf, type WebLockMode, type WebLockOptions, type WebLockSpec } from "./options.ts";
 import { acquire, runHolding, tryAcquire } from "./request.ts";
 
 /**
@@ -52,7 +51,8 @@ export class WebLock implements Acquirable<WebGuard> {
     checkWebName(name);
     checkOptions(options);
     const { mode = "exclusive" } = options ?? {};
-    checkMode(mode);
+    checkString(mode, "mode");
+    must(mode === "exclusive" || mode === "shared", "mode", 'be "exclusive" or "shared"', mode, RangeError);
     this.#spec = specOf("web-lock", "lock", name, mode, readLocks("WebLock", options));
   }
 

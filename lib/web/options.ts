@@ -51,29 +51,14 @@ export function specOf(
   mode: WebLockMode,
   locks: WebLockManager,
 ): WebLockSpec {
-  const operation = named(`acquire ${noun}`, name);
-  return {
-    kind,
-    name,
-    mode,
-    locks,
-    operation,
-    isRemote: true,
-    isExclusive: mode === "exclusive",
-    group: `web lock ${name}`,
-  };
+  const facts = { isRemote: true, isExclusive: mode === "exclusive", group: `web lock ${name}` };
+  return { kind, name, mode, locks, operation: named(`acquire ${noun}`, name), ...facts };
 }
 
 /** Checks a name: names that begin with a hyphen are reserved by the platform. */
 export function checkWebName(name: unknown): asserts name is string {
   checkName(name);
   must(!name.startsWith("-"), "name", "not begin with a hyphen", name, RangeError);
-}
-
-/** Checks a mode. */
-export function checkMode(mode: unknown): asserts mode is WebLockMode {
-  must(typeof mode === "string", "mode", "be a string", mode);
-  must(mode === "exclusive" || mode === "shared", "mode", 'be "exclusive" or "shared"', mode, RangeError);
 }
 
 /** The manager of the options, or the platform's. */
@@ -88,8 +73,6 @@ export function readLocks(what: string, options: WebRwLockOptions | undefined): 
 function platformLocks(what: string): WebLockManager {
   const { navigator } = globalThis as { navigator?: { locks?: WebLockManager } };
   if (navigator?.locks !== undefined) return navigator.locks;
-  throw new SyncError(
-    `Cannot make ${what}: this run-time has no navigator.locks, as Deno, Node 24.5 and newer, and browsers over HTTPS ` +
-      "have; pass { locks }",
-  );
+  const state = "this run-time has no navigator.locks (Deno, Node 24.5 or newer and HTTPS pages do); pass { locks }";
+  throw new SyncError(`Cannot make ${what}: ${state}`);
 }

@@ -2,7 +2,8 @@ import type { Slots } from "../../../lib/pool/slots.ts";
 import { assertSoundCallQueue } from "./call_queue.ts";
 
 export function assertSoundSlots(slots: Slots): void {
-  const { active, limit, waiting, queue, starting } = slots;
+  const { active, limit, queue, starting } = slots;
+  const waiting = queue.size;
   assertSoundCallQueue(queue);
   const waitsForStart = starting !== undefined;
   const mayWait = active >= limit || waitsForStart;
