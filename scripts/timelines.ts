@@ -31,7 +31,7 @@ export async function picture(name: string): Promise<string> {
     }
     await playing;
     const end = Math.max(...stage.lanes.flatMap((lane) => lane.marks.map(({ at }) => at)));
-    return draw({ title: name, lanes: stage.lanes, now: end, width: 720 }) + "\n";
+    return draw({ title: name, lanes: stage.lanes, now: end, width: 480 }) + "\n";
   } finally {
     time.restore();
   }
