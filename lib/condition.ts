@@ -170,7 +170,7 @@ export class Condition implements Acquirable<Guard> {
    * {@linkcode Condition.waitFor}.
    *
    * **Fairness**: notifications go to waiters in the order of their arrival. Taking the lock back means joining the end
-   * of the lock's queue.
+   * of the lock's queue, even if `maxWaiting` calls wait there.
    *
    * **Cancellation**: an abort or time-out ends the wait for the notification, not the wait for the lock, which nothing
    * bounds. With an aborted signal or `timeout: 0` it rejects without releasing the lock. An abort after the
