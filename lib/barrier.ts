@@ -100,11 +100,16 @@ export class Barrier {
       throwIfAborted(limits);
       const party = new Waiter<number>(this.#target);
       // A waiter with an aborted signal does not count, even before the signal notifies its listeners.
-      if (this.#complete()) {
+      if (this.#isNextLast()) {
         for (const { cancellation } of waitersOf(this.#queue)) if (cancellation?.isAborted) cancellation.abort();
       }
-      if (!this.#complete()) return this.#queue.wait(party, limits);
-      return Promise.resolve(this.#trip(party));
+      if (!this.#isNextLast()) return this.#queue.wait(party, limits);
+      const parties = this.#queue.takeAll();
+      step(() => {
+        parties.forEach(grant);
+        reportGrant(party);
+      });
+      return Promise.resolve(parties.length);
     });
   }
 
@@ -121,18 +126,8 @@ export class Barrier {
   }
 
   /** Whether the next party is the last. */
-  #complete(): boolean {
+  #isNextLast(): boolean {
     return this.#queue.size + 1 === this.#parties;
-  }
-
-  /** Releases all waiting parties, and returns the index of the last party, which does not wait. */
-  #trip(last: Waiter<number>): number {
-    const parties = this.#queue.takeAll();
-    step(() => {
-      parties.forEach(grant);
-      reportGrant(last);
-    });
-    return parties.length;
   }
 
   #rejectAll(state: string): void {

@@ -141,7 +141,7 @@ export class Queue<T> implements AsyncIterable<T> {
   put(item: T, options?: WaitOptions): Promise<void> {
     try { // quicker than `promised`, which takes a closure
       const limits = options === undefined ? undefined : admit(options, this.#putters, this.#putTarget);
-      if (this.#offer(item)) return DONE;
+      if (this.tryPut(item)) return DONE;
       return this.#putters.wait(new Putter(this.#putTarget, item), limits) as Promise<void>;
     } catch (error) {
       return Promise.reject(error);
@@ -155,7 +155,15 @@ export class Queue<T> implements AsyncIterable<T> {
    * @throws {ClosedError} when the queue is closed.
    */
   tryPut(item: T): boolean {
-    return this.#offer(item);
+    // First, because skipping cancelled getters notifies observers, which may use the queue.
+    const getter = this.closed ? undefined : this.#getters.take();
+    if (getter === undefined) {
+      this.#putters.checkOpen(this.#putTarget);
+      if (this.#putters.size > 0 || this.#items.size >= this.#capacity) return false;
+    }
+    this.#accept(item, getter);
+    if (hook !== undefined) reportGrant(new Putter(this.#putTarget, item));
+    return true;
   }
 
   /**
@@ -350,19 +358,6 @@ export class Queue<T> implements AsyncIterable<T> {
   #finish(count: number): void {
     this.#unfinished -= count;
     if (this.#unfinished === 0) wake(this.#joiners, undefined);
-  }
-
-  /** Puts an item in if there is room for a new call. */
-  #offer(item: T): boolean {
-    // First, because skipping cancelled getters notifies observers, which may use the queue.
-    const getter = this.closed ? undefined : this.#getters.take();
-    if (getter === undefined) {
-      this.#putters.checkOpen(this.#putTarget);
-      if (this.#putters.size > 0 || this.#items.size >= this.#capacity) return false;
-    }
-    this.#accept(item, getter);
-    if (hook !== undefined) reportGrant(new Putter(this.#putTarget, item));
-    return true;
   }
 
   /** Takes out the first item of a queue that is not empty. The first putter gets the room. */

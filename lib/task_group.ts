@@ -29,6 +29,8 @@ import { wrapped } from "./internal/wrap.ts";
 import { ClosedError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
+const REMEDY = "use TaskGroup.scope(), or await the group's join()";
+
 /** Options of {@linkcode TaskGroup}. */
 export interface TaskGroupOptions extends NameOptions {
   /** The maximum number of tasks that run at a time; further tasks wait in a queue. Default: Infinity. */
@@ -333,15 +335,12 @@ export class TaskGroup implements AsyncDisposable {
     if (isCancellation(error, this.signal) || this.#failures.has(error)) return;
     if (isOfBlock) this.#failures = new Set([error, ...this.#failures]);
     else this.#failures.add(error);
-    if (!isOfBlock && this.#unobserved === undefined) this.#noteUnobserved(error);
+    if (!isOfBlock && this.#unobserved === undefined) {
+      const isJoined = () => this.#joiners.size > 0;
+      this.#unobserved = new UnobservedFailures(named("task group", this.name), isJoined, REMEDY, false);
+      this.#unobserved.add(this, error, !this.#closing);
+    }
     this.cancel(error);
-  }
-
-  #noteUnobserved(error: unknown): void {
-    const remedy = "use TaskGroup.scope(), or await the group's join()";
-    const isJoined = () => this.#joiners.size > 0;
-    this.#unobserved = new UnobservedFailures(named("task group", this.name), isJoined, remedy, false);
-    this.#unobserved.add(this, error, !this.#closing);
   }
 
   /** Whether it is closed and no task is left, so that none can follow. */
