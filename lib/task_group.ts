@@ -76,8 +76,8 @@ export interface TaskGroupOptions extends NameOptions {
  */
 export class TaskGroup implements AsyncDisposable {
   // #tasks counts waiting, starting and running tasks, and blocks of `scope`; starting and running tasks hold a permit.
-  // #failures is empty unless the signal has aborted. #link is set and #joiners wait only while #tasks > 0. #unobserved has a failure only
-  // while `join` has not thrown it.
+  // #failures is empty unless the signal has aborted. #link is set and #joiners wait only while #tasks > 0.
+  // #unobserved has a failure only while `join` has not thrown it.
   readonly #places: Places;
   readonly #joinTarget: WaitedFor;
   readonly #joiners = new WaitQueue<void>();
