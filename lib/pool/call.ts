@@ -32,8 +32,8 @@ export class Call extends Waiter<void> {
   /** Set while its function runs, if that has a signal of its own. */
   own: OwnSignal | undefined = undefined;
 
-  constructor(use: WaitedFor, terms: CallTerms | undefined) {
-    super(use);
+  constructor(target: WaitedFor, terms: CallTerms | undefined) {
+    super(target);
     this.terms = terms;
   }
 }
@@ -46,14 +46,14 @@ export class PriorityCall extends Call {
   index = 0;
 }
 
-export function callOf(use: WaitedFor, terms: CallTerms): Call {
-  return terms.priority === 0 ? new Call(use, terms) : new PriorityCall(use, terms);
+export function callOf(target: WaitedFor, terms: CallTerms): Call {
+  return terms.priority === 0 ? new Call(target, terms) : new PriorityCall(target, terms);
 }
 
 /** Reads the options of a call of `run` or `createTask`. */
-export function readCall(use: WaitedFor, options: TaskOptions, rate: StartQueue | undefined): Call {
+export function readCall(target: WaitedFor, options: TaskOptions, rate: StartQueue | undefined): Call {
   const { signal, timeout = Infinity } = readWaitOptions(options) ?? {};
-  return callOf(use, { signal, timeout, priority: readPriority(options), starts: readStarts(rate, options) });
+  return callOf(target, { signal, timeout, priority: readPriority(options), starts: readStarts(rate, options) });
 }
 
 /** Reads the option of a call or a map. */

@@ -51,16 +51,16 @@ export class PoolState {
     this.failures = new UnobservedFailures(this.title, () => this.joiners.size > 0, remedy, true);
     this.#maxWaiting = maxWaiting;
     this.slots = new Slots(limit, rate, () => this.#checkIdle());
-    const use = (action: string): WaitedFor => ({
+    const targetOf = (action: string): WaitedFor => ({
       kind: "pool",
       name,
       action,
       group: this,
       waitsForRelease: () => this.slots.isFull,
     });
-    this.creating = { ...use(name === undefined ? "create task" : "create task in pool"), isStart: true };
-    this.running = use("run in pool");
-    this.mapping = use("map in pool");
+    this.creating = { ...targetOf(name === undefined ? "create task" : "create task in pool"), isStart: true };
+    this.running = targetOf("run in pool");
+    this.mapping = targetOf("map in pool");
     this.#joinTarget = describe("", "join pool", name);
   }
 
@@ -71,8 +71,8 @@ export class PoolState {
   }
 
   /** Throws if the pool is closed, and then if the signal of a call has aborted. */
-  admit(use: WaitedFor, limits?: Pick<WaitLimits, "signal">): void {
-    if (this.closed) throw closedError(use);
+  admit(target: WaitedFor, limits?: Pick<WaitLimits, "signal">): void {
+    if (this.closed) throw closedError(target);
     throwIfAborted(limits);
   }
 
@@ -81,11 +81,11 @@ export class PoolState {
   }
 
   /** Checks a call of `run` or `createTask`. */
-  call(use: WaitedFor, options: TaskOptions | undefined): Call {
+  call(target: WaitedFor, options: TaskOptions | undefined): Call {
     const { rate } = this.slots;
-    const call = options === undefined ? new Call(use, undefined) : readCall(use, options, rate);
+    const call = options === undefined ? new Call(target, undefined) : readCall(target, options, rate);
     rate?.waits.checkOpen(rate.target);
-    this.admit(use, call.terms);
+    this.admit(target, call.terms);
     return call;
   }
 
