@@ -15,6 +15,7 @@ import {
   TimeoutError,
   TimeoutLock,
 } from "../mod.ts";
+import { observe } from "../lib/diagnostics/mod.ts";
 import { memoryBackend, RedisLock } from "../lib/redis/mod.ts";
 import { test } from "./_test.ts";
 import {
@@ -407,4 +408,15 @@ test("acquireAll: an abort between two grants rejects, also where the rest is fr
   controller.abort(reason);
   await assert.rejects(all, (error) => error === reason);
   assert.deepEqual([first.locked, second.locked], [false, false]);
+});
+
+test("acquireAll: release gives back the latest first", async () => {
+  const events: string[] = [];
+  using _ = observe({
+    grant: ({ name }) => void events.push(`+${name}`),
+    release: ({ name }) => void events.push(`-${name}`),
+  });
+  const [a, b, c] = ["a", "b", "c"].map((name) => new Lock({ name })) as [Lock, Lock, Lock];
+  await (await acquireAll([c, a, b])).release();
+  assert.deepEqual(events.slice(3), events.slice(0, 3).toReversed().map((grant) => grant.replace("+", "-")));
 });

@@ -385,3 +385,17 @@ test("Condition: waitFor never calls its predicate or waits under a hold that is
 
 const notHeldMeanwhile = (error: unknown) =>
   error instanceof NotHeldError && /its guard was released/.test(error.message);
+
+test("Condition: a signal that aborts within the predicate, before its listeners hear of it, keeps the lock", async () => {
+  const signal = Object.assign(new EventTarget(), { aborted: false, reason: "gone" });
+  const condition = new Condition();
+  using _ = await condition.acquire();
+  const newcomer = watch(condition.acquire());
+  const predicate = () => {
+    signal.aborted = true;
+    return false;
+  };
+  const call = watch(condition.waitFor(predicate, { signal: signal as never }));
+  assert.equal(await states([call, newcomer]), "rejected pending");
+  assert.equal(call.reason, "gone");
+});
