@@ -14,7 +14,7 @@ import {
   RedisSemaphore,
 } from "../../lib/redis/mod.ts";
 import { contractSuite } from "../contract_suite.ts";
-import { RunningTime } from "../_tools.ts";
+import { deeply, RunningTime } from "../_tools.ts";
 import { type Client, clients, type Connected, sharedServer, until } from "./_clients.ts";
 
 interface Remote {
@@ -90,7 +90,9 @@ const bodies: readonly (readonly [name: string, make: Make, hasPlace?: boolean])
   ["RedisSemaphore of 1", semaphore],
   ["RedisRwLock's writer", writer],
 ];
-for (const client of clients) suite(`RedisLock, ${client.name}`, () => withServer(client), lock);
+// Older versions of a client library answer alike; the deep run has them.
+const newest = clients.filter(({ name }) => !name.endsWith(" 5"));
+for (const client of deeply(newest, clients)) suite(`RedisLock, ${client.name}`, () => withServer(client), lock);
 const [first] = clients;
 for (const [name, make, hasPlace] of bodies.slice(1)) suite(name, () => withServer(first!), make, hasPlace);
 for (const [name, make, hasPlace] of bodies) suite(`${name} in memory`, inMemory, make, hasPlace);
