@@ -16,24 +16,35 @@ export function parts(files: readonly string[], count: number): string[][] {
   return Array.from({ length: most }, (_, i) => files.filter((_, index) => index % most === i));
 }
 
+/** Of a file whose tests those of other files would disturb: a comment that says why. */
+const ALONE = /^\/\/ Alone: /m;
+
 /**
- * Of a file that waits while it is loaded, in which Node would run the tests of a group's other files, or that fetches:
- * in Node 20 a client that is no longer used throws some seconds later.
+ * Of one that is alone in Node, too: it waits while it is loaded, in which Node would run the tests of a group's other
+ * files, or it fetches: in Node 20 a client that is no longer used throws some seconds later.
  */
-const ALONE = /^(const \w+ = )?await |\bfetch\(/m;
+const ALONE_IN_NODE = /^(const \w+ = )?await |\bfetch\(/m;
+
+/** To load the clients of Redis takes four times as long as all the rest: few groups have them. */
+const LOADS_CLIENTS = /^tests\/redis\//;
 
 export class Groups implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), "interlock-groups-"));
 
   /** Several groups for each process at work, so that none is idle for long at the end. */
-  of(files: readonly string[]): string[] {
-    const alone = files.filter((file) => ALONE.test(readFileSync(file, "utf8")));
-    const groups = parts(files.filter((file) => !alone.includes(file)), 4 * JOBS).map((part, i) => {
+  of(files: readonly string[], isNode = false): string[] {
+    const alone = files.filter((file) => {
+      const text = readFileSync(file, "utf8");
+      return ALONE.test(text) || (isNode && ALONE_IN_NODE.test(text));
+    });
+    const others = files.filter((file) => !alone.includes(file));
+    const [redis, rest] = [true, false].map((is) => others.filter((file) => LOADS_CLIENTS.test(file) === is));
+    const groups = [...parts(redis!, 2 * JOBS), ...parts(rest!, 2 * JOBS)].map((part, i) => {
       const group = join(this.#folder, `group${i}_test.mjs`);
       writeFileSync(group, part.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)};\n`).join(""));
       return group;
     });
-    return [...alone, ...groups];
+    return [...groups, ...alone];
   }
 
   [Symbol.dispose](): void {

@@ -47,7 +47,7 @@ function nodeTest(node: string, junit: string | undefined): string[][] {
   // Node's own choice of jobs is one fewer than there are cores, which suits the long tests.
   const jobs = chosen.length > 0 ? [] : [`--test-concurrency=${JOBS}`];
   const options = ["--import=./scripts/transpile.mjs", ...hooks, "--test", ...jobs];
-  return [[node, ...options, ...reporters, ...(chosen.length > 0 ? files : groups.of(files))]];
+  return [[node, ...options, ...reporters, ...(chosen.length > 0 ? files : groups.of(files, true))]];
 }
 
 function onPath(command: string, version: string): string | undefined {

@@ -6,8 +6,7 @@ import { test } from "../_test.ts";
 import { deferred, flushMicrotasks, rejectsWith } from "../_tools.ts";
 import { unobservedWarnings as warningsOf } from "../_warnings.ts";
 
-// So that it has a process of its own (scripts/_groups.ts): unobserved failures of other files would count.
-await Promise.resolve();
+// Alone: unobserved failures of other files would count.
 
 function failWith(pool: Pool, message: string): Promise<Task<never>> {
   return pool.createTask((): never => {
