@@ -19,6 +19,8 @@ test("ioRedis: the same client gives the same backend, which reports when it is 
   assert.equal(ioRedis(client), backend);
   assert.equal(backend.closed, false);
   assert.equal(backend.cluster, false);
+  client.emit("close"); // a connection that is lost
+  assert.deepEqual([backend.closed, told], [false, 0]);
   await closeIo(client);
   assert.equal(backend.closed, true);
   assert.equal(told, 1);
