@@ -1,26 +1,18 @@
 /** Commands that come late: what they must not do to a lease, and how long what they leave lasts. */
 import assert from "node:assert/strict";
 import { type Backend, RedisLock, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { altered, type Run } from "./_altered.ts";
 import { redisTest, until } from "./_clients.ts";
-
-type Run = () => Promise<unknown>;
 
 /** The same backend; commands for which `holdsBack` is true fail for their caller, and run when the test runs them. */
 function holding(backend: Backend, holdsBack: (keys: string[], args: string[]) => boolean): [Backend, Run[]] {
   const late: Run[] = [];
-  const send = (run: Backend["eval"]): Backend["eval"] => (script, keys, args) => {
-    if (!holdsBack(keys, args)) return run(script, keys, args);
-    late.push(() => run(script, keys, args));
+  const slow = altered(backend, (run, keys, args) => {
+    if (!holdsBack(keys, args)) return run();
+    late.push(run);
     return Promise.reject(new Error("Socket closed unexpectedly"));
-  };
-  return [{
-    eval: send((...command) => backend.eval(...command)),
-    evalsha: send((...command) => backend.evalsha(...command)),
-    get closed() {
-      return backend.closed === true;
-    },
-    onClose: (listener) => backend.onClose?.(listener),
-  }, late];
+  });
+  return [slow, late];
 }
 
 const bodies = {

@@ -14,6 +14,7 @@ import type { Acquirable, Backend, Lease } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, watch, withFakeTime } from "../_tools.ts";
 import { leakWarnings } from "../_warnings.ts";
+import { altered } from "./_altered.ts";
 import { clients, ending, redisTest, until } from "./_clients.ts";
 import { FaultProxy } from "./faults/_proxy.ts";
 import { nothing, scripted } from "./_scripted.ts";
@@ -69,14 +70,7 @@ redisTest("verify rejects while Redis does not reply, and the lease goes on", as
 
 /** The same backend with a callback after each release. */
 function releases(backend: Backend, alter: (answer: Promise<unknown>) => Promise<unknown>): Backend {
-  const isRelease = (keys: string[], args: string[]) => keys.length === 3 && args.length === 2;
-  return {
-    ...backend,
-    evalsha: (sha, keys, args) => {
-      const answer = backend.evalsha(sha, keys, args);
-      return isRelease(keys, args) ? alter(answer) : answer;
-    },
-  };
+  return altered(backend, (run, keys, args) => keys.length === 3 && args.length === 2 ? alter(run()) : run());
 }
 
 redisTest("release is true when its reply is late", async ({ backend }) => {

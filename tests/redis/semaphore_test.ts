@@ -1,6 +1,7 @@
 /** Permits across machines. */
 import assert from "node:assert/strict";
-import { type Backend, type Lease, LeaseLostError, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { type Lease, LeaseLostError, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { altered } from "./_altered.ts";
 import { redisTest, until } from "./_clients.ts";
 import { Warnings } from "./_warnings.ts";
 
@@ -113,18 +114,13 @@ redisTest("a release that is sent again counts the permits of holders whose time
   const { backend, connect } = setup;
   let releases = 0, sendAgain = () => {};
   const onceOver = new Promise<void>((resolve) => sendAgain = resolve);
-  const losing = (send: Backend["eval"]): Backend["eval"] => async (script, keys, args) => {
-    if (args.length !== 2) return send(script, keys, args); // of another script
+  const lossy = altered(backend, async (run, _, args) => {
+    if (args.length !== 2) return run(); // of another script
     if (++releases > 1) await onceOver;
-    const answer = await send(script, keys, args);
+    const answer = await run();
     if (releases === 1) throw new Error("Socket closed unexpectedly");
     return answer;
-  };
-  const lossy = {
-    ...backend,
-    eval: losing((...command) => backend.eval(...command)),
-    evalsha: losing((...command) => backend.evalsha(...command)),
-  };
+  });
   const semaphore = new RedisSemaphore(await connect(), "a", 3);
   const staying = await semaphore.acquire();
   const lease = await new RedisSemaphore(lossy, "a", 3).acquire();

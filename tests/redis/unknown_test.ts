@@ -3,26 +3,11 @@ import assert from "node:assert/strict";
 import { type Backend, RedisLock, RedisRateLimiter, RedisSemaphore, TimeoutError } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, nextTurn, watch, withRunningTime } from "../_tools.ts";
+import { altered } from "./_altered.ts";
 import { redisTest, until } from "./_clients.ts";
 import { computeDigests, scripted } from "./_scripted.ts";
 
 await computeDigests();
-
-/** The same backend with a callback before each command. */
-function altered(
-  backend: Backend,
-  alter: (run: () => Promise<unknown>, keys: string[], args: string[]) => Promise<unknown>,
-): Backend {
-  return {
-    evalsha: (sha, keys, args) => alter(() => backend.evalsha(sha, keys, args), keys, args),
-    eval: (script, keys, args) => alter(() => backend.eval(script, keys, args), keys, args),
-    subscribe: (channel, onMessage, onGap) => backend.subscribe!(channel, onMessage, onGap),
-    get closed() {
-      return backend.closed!;
-    },
-    onClose: (listener) => backend.onClose!(listener),
-  };
-}
 
 redisTest("a reply lost after the command ran: the same hold is found again by id", async ({ backend }) => {
   let lose = 0;
