@@ -1,16 +1,7 @@
 /** Crashed and stopped holders and waiters: the delay for the waiters behind them, and tokens that are never used twice. */
 import assert from "node:assert/strict";
-import {
-  type Backend,
-  type Lease,
-  RedisKeyedMutex,
-  RedisLock,
-  type RedisOptions,
-  RedisRwLock,
-  RedisSemaphore,
-} from "../../lib/redis/mod.ts";
-import type { Acquirable } from "../../lib/types.ts";
-import { clients, redisTest, subscribed, until } from "../redis/_clients.ts";
+import { type Backend, RedisLock } from "../../lib/redis/mod.ts";
+import { clients, redisTest, until } from "../redis/_clients.ts";
 import { Server } from "../redis/_server.ts";
 import { StoppedBackend } from "../redis/_stopped_backend.ts";
 
@@ -20,100 +11,6 @@ import { StoppedBackend } from "../redis/_stopped_backend.ts";
  */
 const DELAY = 250;
 const BUSY = 5000;
-
-/** A resource and two requests: one that may not fit, and one that does. */
-interface Body {
-  readonly name: string;
-  readonly large: (backend: Backend, options: RedisOptions) => Promise<Lease>;
-  readonly small: (backend: Backend, options: RedisOptions) => Promise<Lease>;
-  readonly waiting: (backend: Backend) => Promise<number>;
-}
-
-function body(name: string, make: (backend: Backend, options?: RedisOptions) => Acquirable<Lease>): Body {
-  const acquire = (backend: Backend, options: RedisOptions) => make(backend, options).acquire();
-  const waiting = async (backend: Backend) => {
-    const inspected = name === "keyed"
-      ? new RedisKeyedMutex(backend).inspect("a")
-      : new RedisLock(backend, "a").inspect();
-    return (await inspected).waiters.length;
-  };
-  return { name, large: acquire, small: acquire, waiting };
-}
-
-const bodies: readonly Body[] = [
-  body("lock", (backend, options) => new RedisLock(backend, "a", options)),
-  body("keyed", (backend, options) => new RedisKeyedMutex(backend, options).at("a")),
-  {
-    name: "semaphore",
-    large: (backend, options) => new RedisSemaphore(backend, "a", 4, options).acquire({ permits: 4 }),
-    small: (backend, options) => new RedisSemaphore(backend, "a", 4, options).acquire(),
-    waiting: async (backend) => (await new RedisSemaphore(backend, "a", 4).inspect()).waiters.length,
-  },
-  {
-    name: "read-write lock",
-    large: (backend, options) => new RedisRwLock(backend, "a", options).writer.acquire(),
-    small: (backend, options) => new RedisRwLock(backend, "a", options).reader.acquire(),
-    waiting: async (backend) => (await new RedisRwLock(backend, "a").inspect()).waiters.length,
-  },
-];
-
-for (const { name, large, small, waiting } of bodies) {
-  for (const [count, ttl] of [[50, 5000], [50, 30_000], [120, 30_000]] as const) {
-    redisTest(
-      `${name}: ${count} waiters of a stopped process delay the next one, with ttl ${ttl}, by one ttl`,
-      async (setup) => {
-        const { server, backend, connect } = setup;
-        const [other, options] = [await connect(), { ttl: 1500 }];
-        const [held, listening] = [await large(backend, options), large(other, options)];
-        await subscribed(server, 1); // so that it has nothing else to ask for while it waits
-        await held.release();
-        await (await listening).release();
-        using stopped = new StoppedBackend(await connect());
-        const first = await small(backend, { ttl });
-        const dead = Array.from({ length: count }, () => large(stopped, options).catch(() => {}));
-        await until(async () => await waiting(backend) === count);
-        const next = small(other, { ttl });
-        await until(async () => await waiting(backend) === count + 1);
-        stopped.stop();
-        const stoppedAt = performance.now();
-        await first.release();
-        const lease = await next;
-        const took = performance.now() - stoppedAt;
-        assert.ok(took <= options.ttl + DELAY + BUSY, `${took} ms`);
-        assert.equal(await lease.release(), true);
-        stopped[Symbol.dispose]();
-        await Promise.all(dead);
-      },
-    );
-  }
-}
-
-const makers: readonly [key: string, make: (backend: Backend, options: RedisOptions) => RedisLock | RedisSemaphore][] =
-  [
-    ["lock:3:{a}", (backend, options) => new RedisLock(backend, "a", options)],
-    ["semaphore:3:{a}", (backend, options) => new RedisSemaphore(backend, "a", 1, options)],
-  ];
-
-for (const [dead, processes] of [[1000, 1], [5, 5]] as const) {
-  redisTest(
-    `${dead} dead waiters of ${processes} processes do not keep the next one from the end of a crashed holder's lease`,
-    async ({ server, backend, connect }) => {
-      for (const [key, make] of makers) {
-        using stopped = new StoppedBackend(await connect());
-        const holder = await make(stopped, { ttl: 1500, renew: false }).acquire();
-        const keys = [`interlock:${key}:queue`, `interlock:${key}:lives`];
-        await server.send("EVAL", DEAD_WAITERS, 2, ...keys, 0, dead, 1000, processes);
-        stopped.stop();
-        const heldUntil = performance.now() + 1500;
-        const lease = await make(backend, {}).acquire();
-        const late = performance.now() - heldUntil;
-        assert.ok(late <= DELAY + BUSY, `${key}: ${late} ms late`);
-        assert.equal(holder.held, false);
-        await lease.release();
-      }
-    },
-  );
-}
 
 redisTest("a waiter that becomes the first one learns when the lease of the new holder ends", async (bench) => {
   const { backend, connect } = bench;
@@ -238,13 +135,3 @@ redisTest(
     await wrong.close();
   },
 );
-
-/** From, how many, the milliseconds that are left of their lives, and of how many processes. */
-const DEAD_WAITERS = `
-local time = redis.call('TIME')
-local ends = time[1] * 1000000 + time[2] + ARGV[3] * 1000
-for i = ARGV[1] + 1, ARGV[1] + ARGV[2] do
-  local id = string.format('deadpr%02d%013d', i % ARGV[4], i)
-  redis.call('ZADD', KEYS[1], i, id .. ' 1 1 ')
-  redis.call('ZADD', KEYS[2], ends, id .. ' 1 1 ')
-end`;

@@ -14,11 +14,9 @@ import {
   RedisSemaphore,
   TimeoutError,
 } from "../../lib/redis/mod.ts";
-import { PASSWORD } from "../_secrets.ts";
 import { test } from "../_test.ts";
-import { closeIo, connectNode, ending, noPushClient, redisTest, type Setup, until } from "../redis/_clients.ts";
+import { closeIo, ending, redisTest, until } from "../redis/_clients.ts";
 import { freePort } from "../redis/_server.ts";
-import { Warnings } from "../redis/_warnings.ts";
 
 /** Asserts that the call fails with this error, which has a cause, within a time. */
 async function fails(call: Promise<unknown>, type: typeof RedisError | typeof TimeoutError, text: RegExp, ms = 30_000) {
@@ -95,99 +93,6 @@ redisTest("a stopped server: the call ends in time, and releases its state after
   await (await lock.acquire({ timeout: 60_000 })).release();
 }, { isAlone: true });
 
-for (const refusal of ["LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script"]) {
-  test(`a server that answers ${refusal.split(" ")[0]}`, async () => {
-    const { port, stop } = await answering(`-${refusal}\r\n`);
-    const client = new IoRedis(port, "127.0.0.1", { enableReadyCheck: false, maxRetriesPerRequest: 0 });
-    client.on("error", () => {});
-    await using _ = ending(() => closeIo(client).then(stop));
-    const lock = new RedisLock(ioRedis(client), "a", { ttl: 1000 });
-    await assert.rejects(lock.acquire({ timeout: 1000 }), clear(new RegExp(refusal.split(" ")[0]!)));
-    await assert.rejects(lock.tryAcquire(), clear(new RegExp(refusal.split(" ")[0]!)));
-  });
-}
-
-test("a server that is not Redis", async () => {
-  const { port, stop } = await answering("HTTP/1.1 400 Bad Request\r\n\r\n");
-  const client = new IoRedis(port, "127.0.0.1", { enableReadyCheck: false, maxRetriesPerRequest: 0 });
-  client.on("error", () => {});
-  await using _ = ending(() => (client.disconnect(), stop()));
-  const lock = new RedisLock(ioRedis(client), "a", { ttl: 1000 });
-  await assert.rejects(lock.acquire({ timeout: 1000 }), clear(/^Cannot acquire lock "a"/));
-  await assert.rejects(lock.tryAcquire(), clear(/^Cannot acquire lock "a"/));
-});
-
-/** The message of the error or of its cause matches, and there is a cause. */
-function clear(text: RegExp): (error: Error) => boolean {
-  return (error) => {
-    assert.ok(error instanceof RedisError || error instanceof TimeoutError, String(error));
-    assert.ok(error.cause, "no cause");
-    assert.match(`${error.message}\n${error.cause}`, text);
-    return true;
-  };
-}
-
-/** A server that sends every command the same reply. */
-async function answering(answer: string): Promise<{ port: number; stop: () => Promise<void> }> {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    let [text, answered] = ["", 0];
-    socket.on("error", () => {}).on("data", (chunk) => {
-      text += chunk;
-      // A command begins with the number of its parts; several may come together, or one in pieces.
-      const asked = text.match(/^\*\d+\r$/gm)?.length ?? 0;
-      socket.write(answer.repeat(asked - answered));
-      answered = asked;
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const stop = async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
-  };
-  return { port: (server.address() as AddressInfo).port, stop };
-}
-
-redisTest("NOAUTH", async ({ server, connect }) => {
-  await server.send("CONFIG", "SET", "requirepass", PASSWORD);
-  const backend = await connect(noPushClient);
-  const lock = new RedisLock(backend, "a");
-  await fails(lock.acquire({ timeout: 3000 }), RedisError, /Redis asks for a password \(NOAUTH/);
-  await fails(lock.tryAcquire(), RedisError, /NOAUTH/);
-}, { isAlone: true });
-
-/** A client of a user with these rights, closed with the test. */
-async function asUser({ server, connect }: Setup, ...rights: string[]): Promise<Backend> {
-  await server.send("ACL", "SETUSER", "weak", "on", `>${PASSWORD}`, ...rights);
-  return connect({ name: "weak", connect: () => connectNode(server.urlAs("weak")) });
-}
-
-redisTest("NOPERM", async (bench) => {
-  const backend = await asUser(bench, "+@all", "resetkeys", "~other:*", "resetchannels");
-  const text = /this Redis user may not use the keys of this name, "interlock:lock:3:\{a\}" \(NOPERM/;
-  await fails(new RedisLock(backend, "a").acquire(), RedisError, text);
-});
-
-redisTest("no right to subscribe: heartbeats, reported once", async (bench) => {
-  const backend = await asUser(bench, "+@all", "allkeys", "resetchannels");
-  using warnings = new Warnings();
-  const lock = new RedisLock(backend, "a", { ttl: 5000 });
-  const holding = [await lock.acquire()];
-  const waiting = [lock.acquire(), lock.acquire()];
-  await until(async () => (await lock.inspect()).waiters.length === 2);
-  for (const next of waiting) {
-    await holding.pop()!.release();
-    holding.push(await next);
-  }
-  await holding.pop()!.release();
-  assert.equal(warnings.seen.length, 1);
-  assert.match(
-    warnings.seen[0]!,
-    /: The Redis user of this client \(createClient of npm:redis\) may not (SUBSCRIBE|PUBLISH)/,
-  );
-});
-
 redisTest(
   "out of memory: held leases are renewed and handed off, new ones are rejected",
   async ({ server, backend }) => {
@@ -212,26 +117,6 @@ redisTest(
   },
   { isAlone: true },
 );
-
-redisTest("READONLY", async ({ server, backend }) => {
-  await server.send("REPLICAOF", "127.0.0.1", await freePort());
-  const lock = new RedisLock(backend, "a", { ttl: 1000 });
-  await fails(lock.tryAcquire(), RedisError, /read-only replica \(READONLY/);
-  await fails(lock.acquire(), RedisError, /read-only replica/);
-  const waiting = lock.acquire({ timeout: 60_000 });
-  await fails(lock.acquire({ timeout: 1000 }), TimeoutError, /1000 ms/);
-  await server.send("REPLICAOF", "NO", "ONE");
-  await (await waiting).release();
-}, { isAlone: true });
-
-redisTest("a key that belongs to something else", async ({ server, backend }) => {
-  await server.send("RPUSH", "interlock:lock:3:{a}", "x");
-  await fails(
-    new RedisLock(backend, "a").acquire(),
-    RedisError,
-    /something else uses the key "interlock:lock:3:\{a\}"/,
-  );
-});
 
 redisTest("a server that comes back within the time-out", async ({ server, backend }) => {
   const lock = new RedisLock(backend, "a");

@@ -24,23 +24,6 @@ redisTest("acquireAll: local and remote resources together, in the list's order"
   }
 });
 
-redisTest(
-  "acquireAll: transfers in opposite orders from two processes do not deadlock",
-  async ({ backend, connect }) => {
-    const [here, there] = [new RedisKeyedMutex(backend), new RedisKeyedMutex(await connect())];
-    let inside = 0;
-    const transfer = async (keys: RedisKeyedMutex, from: string, to: string) => {
-      await using _ = await acquireAll([keys.at(from), keys.at(to)], { timeout: 10_000 });
-      assert.equal(++inside, 1);
-      await Promise.resolve();
-      inside--;
-    };
-    await Promise.all(
-      Array.from({ length: 40 }, (_, i) => transfer(i % 2 ? here : there, i % 3 ? "x" : "y", i % 3 ? "y" : "x")),
-    );
-  },
-);
-
 redisTest("acquireAll: a time-out gives leases back before it rejects", async ({ backend }) => {
   const [a, b] = [new RedisLock(backend, "a"), new RedisLock(backend, "b")];
   const lease = await b.acquire();

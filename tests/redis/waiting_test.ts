@@ -1,10 +1,6 @@
 /** Waiting in the queue: order, hand-over, and waiters that are dead, unreachable or cancelled. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import process from "node:process";
 import { type Backend, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
-import { runtime } from "../_test.ts";
 import { deferred } from "../_tools.ts";
 import { eachClient, noPushClient, redisTest, until } from "./_clients.ts";
 
@@ -87,38 +83,6 @@ redisTest("waiters survive a flush, one at a time", async ({ server, backend }) 
   await Promise.all(waiters);
   assert.equal(await first.release(), false);
 });
-
-redisTest("a killed holder and a killed waiter are passed over", async ({ server, backend }) => {
-  const lock = new RedisLock(backend, "a", { ttl: 3000 });
-  const holder = otherProcess(server.url);
-  await until(async () => (await lock.inspect()).holders.length === 1);
-  const waiter = otherProcess(server.url);
-  await until(async () => (await lock.inspect()).waiters.length === 1);
-  const ours = lock.acquire({ timeout: 60_000 });
-  await until(async () => (await lock.inspect()).waiters.length === 2);
-  await waiter.kill();
-  await holder.kill();
-  const lease = await ours;
-  assert.equal(lease.held, true);
-  await lease.release();
-  await until(async () => (await lock.inspect()).waiters.length === 0);
-});
-
-/** Another process that takes the lock "a", and keeps it until it is killed. */
-function otherProcess(url: string): { kill(): Promise<void> } {
-  const script = fileURLToPath(new URL("./_holder_process.ts", import.meta.url));
-  const flags = runtime === "deno"
-    ? ["run", "-A", "--no-check"]
-    : process.execArgv.filter((flag) => flag.startsWith("--import"));
-  const child = spawn(process.execPath, [...flags, script, url], { stdio: ["ignore", "ignore", "inherit"] });
-  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-  return {
-    kill: () => {
-      child.kill("SIGKILL");
-      return exited;
-    },
-  };
-}
 
 redisTest("a cancelled call leaves nothing in Redis, and is granted nothing", async ({ server, backend }) => {
   const lock = new RedisLock(backend, "a");
