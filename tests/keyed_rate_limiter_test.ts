@@ -24,28 +24,6 @@ test("keyed rate limiter: each key has a window of its own, and entries live whi
     await flushMicrotasks();
   }));
 
-test("keyed rate limiter: waiting calls start in order, and no timer outlives them", () =>
-  withFakeTime(async (time) => {
-    const users = new KeyedRateLimiter<number>(1, 100);
-    const calls = [];
-    for (let key = 0; key < 100; key++) {
-      users.tryAcquire(key);
-      calls.push(watch(users.acquire(key)), watch(users.acquire(key, { permits: 1 })));
-      assertSoundKeyedRateLimiter(users);
-    }
-    assert.deepEqual([users.size, users.waiting(5), users.waiting(-1)], [100, 2, 0]);
-    time.advance(100);
-    const seen = await states(calls);
-    assert.equal(seen, Array(100).fill("fulfilled pending").join(" "));
-    time.advance(100);
-    await flushMicrotasks();
-    assert.ok(calls.every(({ state }) => state === "fulfilled"));
-    assert.deepEqual([users.size, time.timers], [100, 1]);
-    assertSoundKeyedRateLimiter(users);
-    time.advance(100);
-    assert.deepEqual([users.size, time.timers], [0, 0]);
-  }));
-
 test("keyed rate limiter: refused calls leave no entry", async () => {
   const users = new KeyedRateLimiter<string>(2, 100);
   await refusesBadOptions((options) => users.acquire("a", options));

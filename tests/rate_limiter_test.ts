@@ -67,33 +67,6 @@ test("RateLimiter: a large request waits for all of its starts, and is not overt
     assert.equal(await states([large, small]), "fulfilled fulfilled");
   }));
 
-for (
-  const [name, leave] of Object.entries({
-    abort: (controller: CountingController) => controller.abort(),
-    "time-out": (_: CountingController, advance: (ms: number) => void) => advance(60),
-  })
-) {
-  test(`RateLimiter: ${name} of the waiter in the middle uses no start up`, () =>
-    withFakeTime(async (time) => {
-      const limiter = new RateLimiter(1, 100);
-      await limiter.acquire();
-      const controller = new CountingController();
-      const first = watch(limiter.acquire());
-      const middle = watch(limiter.acquire({ signal: controller.signal, timeout: 60 }));
-      const last = watch(limiter.acquire());
-      leave(controller, (ms) => time.advance(ms));
-      assert.equal(limiter.waiting, 2);
-      assert.equal(controller.listeners, 0);
-      if (name === "abort") await rejectsWith(middle.promise, controller.signal.reason);
-      else await assert.rejects(middle.promise, TimeoutError);
-      time.advance(100 - performance.now());
-      assert.equal(await states([first, last]), "fulfilled pending");
-      time.advance(100);
-      assert.equal(await states([first, last]), "fulfilled fulfilled");
-      assert.equal(limiter.tryAcquire(), false);
-    }));
-}
-
 test("RateLimiter: no window is short by a rounding error", () =>
   withFakeTime(async (time) => {
     for (let i = 0; i < 1000; i++) {

@@ -1,6 +1,6 @@
 /** Pool.map as one call, without a pool of one's own; settled results of both maps. */
 import assert from "node:assert/strict";
-import { ClosedError, Pool, RateLimiter } from "../../mod.ts";
+import { Pool, RateLimiter } from "../../mod.ts";
 import { test } from "../_test.ts";
 import {
   CountingController,
@@ -56,25 +56,6 @@ test("Pool.map in one call: the first failure aborts the rest, whose end is awai
   assert.deepEqual([state.pulled, state.closed], [3, 1]);
 });
 
-test("Pool.map in one call: a failure of the source, and of its end", async () => {
-  const error = new Error("no more connection");
-  function* failing() {
-    yield 1;
-    throw error;
-  }
-  function* unclosable() {
-    try {
-      yield 1;
-      yield 2;
-    } finally {
-      // deno-lint-ignore no-unsafe-finally
-      throw new Error("cannot close");
-    }
-  }
-  await rejectsWith(Pool.map(failing(), 2, (n) => n), error);
-  await rejectsWith(Pool.map(unclosable(), 1, () => Promise.reject(error)), error);
-});
-
 test("Pool.map in one call: its signal ends it, before and while functions run; no listener stays", async () => {
   const reason = new Error("the user left");
   await rejectsWith(Pool.map([1], 1, () => assert.fail(), { signal: AbortSignal.abort(reason) }), reason);
@@ -93,19 +74,6 @@ test("Pool.map in one call: its signal ends it, before and while functions run; 
   end.resolve();
   assert.equal(await states([mapping]), "rejected");
   assert.deepEqual([mapping.reason, calls, aborted, controller.listeners], [reason, [0, 1], 2, 0]);
-});
-
-test("Pool.map in one call: a rate is shared, and its end is the map's", async () => {
-  const rate = new RateLimiter(2, 60_000);
-  const started: number[] = [];
-  const mapping = watch(Pool.map([0, 1, 2], 3, (n) => started.push(n), { rate, name: "pages" }));
-  await flushMicrotasks();
-  assert.deepEqual([started, rate.waiting], [[0, 1], 1]);
-  const reason = new Error("over");
-  rate.cancel(reason);
-  assert.equal(await states([mapping]), "rejected");
-  assert.deepEqual([mapping.reason, rate.waiting], [reason, 0]);
-  await assert.rejects(Pool.map([1], 1, () => {}, { rate }), ClosedError);
 });
 
 test("Pool.map in one call: bad arguments reject with the errors of new Pool and pool.map", async () => {

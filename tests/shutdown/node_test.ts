@@ -236,24 +236,6 @@ test(`attach: the rest of an upload that nobody reads is taken in behind its ans
   await client.end();
 });
 
-test(`attach: an answer to an upload that is still coming is not lost, ${runtime}`, async () => {
-  const shutdown = quiet();
-  let answer: (() => void) | undefined;
-  const server = shutdown.attach(createServer((_request, response) => {
-    answer = () => response.writeHead(401, { "content-length": 3 }).end("no;");
-  }));
-  const client = new Client(connect({ port: await listen(server), host }));
-  client.send("/upload", "content-length: 8000000");
-  while (answer === undefined) await nextTurn();
-  await stop(shutdown);
-  for (let i = 0; i < 4; i++) client.write("x".repeat(1_000_000));
-  answer();
-  await client.gets(/401 Unauthorized[^]*no;$/);
-  for (let i = 0; i < 4; i++) client.write("x".repeat(1_000_000));
-  await client.end();
-  assert.equal((await shutdown.finished).drained, true);
-});
-
 test(`attach: a refused upgrade gets 503, and causes no error if its client resets, ${runtime}`, async () => {
   const shutdown = quiet({ late: "refuse", idle: 1000 });
   let finish = () => {};
