@@ -8,9 +8,9 @@ import { readdirSync } from "node:fs";
 import process from "node:process";
 import { runtime, test } from "../_test.ts";
 import { freePort } from "../shutdown/ports.ts";
-import { signal, started } from "../shutdown/round.ts";
+import { said, signal, start, started } from "../shutdown/round.ts";
 import { endUnderLoad, type FrameworkOutcome, startFramework } from "../shutdown/frameworks/run.ts";
-import { openSocketIo, openWebSocket } from "../shutdown/frameworks/sockets.ts";
+import { openChat, openSocketIo, openWebSocket } from "../shutdown/frameworks/sockets.ts";
 import { program, type RuntimeName } from "../shutdown/runtimes.ts";
 
 const HTTP: readonly [name: string, runtime: RuntimeName][] = [
@@ -53,6 +53,25 @@ if (runtime === "deno") {
       const sockets = await Promise.all([1, 2, 3].map(() => openWebSocket(`ws://127.0.0.1:${server.port}/echo`)));
       check(name, await endUnderLoad(server));
       assert.deepEqual(await Promise.all(sockets.map(({ closed }) => closed)), [code, code, code]);
+    });
+  }
+
+  for (const [kind, on] of [["ws", "node"], ["socket.io", "node"], ["bun", "bun"]] as const) {
+    test(`frameworks: a chat of ${kind} answers the messages that it has accepted, at Ctrl-C`, async () => {
+      const server = await start(on, "tests/shutdown/frameworks/chat.ts", [kind]);
+      const port = await said(server, /listening on (\d+)/);
+      const messages = ["one", "two", "three"];
+      const clients = await Promise.all(
+        [1, 2, 3].map((i) => openChat(kind === "bun" ? "ws" : kind, port, messages.map((text) => `${text} of ${i}`))),
+      );
+      for (const i of [1, 2, 3]) await said(server, new RegExp(`accepted three of ${i}`));
+      signal(server, "SIGINT");
+      const reason = kind === "socket.io" ? "transport close" : 1001;
+      for (const [i, { answers, closed }] of clients.entries()) {
+        assert.equal(await closed, reason);
+        assert.deepEqual(answers, messages.map((text) => `saved ${text} of ${i + 1}`));
+      }
+      assert.equal((await server.ended).code, 0); // it ended before the grace time
     });
   }
 

@@ -29,3 +29,20 @@ export async function openSocketIo(url: string): Promise<OpenSocket<string>> {
   });
   return { closed };
 }
+
+/** Sends messages to chat.ts; `answers` is complete when the socket is closed, which resolves to the code or reason. */
+export async function openChat(kind: "ws" | "socket.io", port: string, messages: readonly string[]) {
+  const answers: string[] = [];
+  if (kind === "socket.io") {
+    const socket = io(`http://127.0.0.1:${port}`, { transports: ["websocket"], reconnection: false });
+    socket.on("message", (answer: string) => answers.push(answer));
+    await new Promise((resolve) => socket.on("connect", () => resolve(undefined)));
+    for (const message of messages) socket.emit("message", message);
+    return { answers, closed: new Promise<unknown>((resolve) => socket.on("disconnect", resolve)) };
+  }
+  const socket = new WebSocket(`ws://127.0.0.1:${port}`);
+  socket.onmessage = ({ data }) => answers.push(String(data));
+  await new Promise((resolve) => socket.onopen = resolve);
+  for (const message of messages) socket.send(message);
+  return { answers, closed: new Promise<unknown>((resolve) => socket.onclose = ({ code }) => resolve(code)) };
+}
