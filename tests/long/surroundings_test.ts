@@ -1,11 +1,12 @@
 /** The built package in surroundings that need packages of their own: other libraries, and compilers to older targets. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { runtime, test as register } from "../_test.ts";
+import { said, signal, started } from "../shutdown/round.ts";
 import { program } from "../shutdown/runtimes.ts";
 import { assertInstalled, folder } from "./surroundings/install.ts";
 
@@ -69,6 +70,17 @@ for (const compiler of ["typescript", "babel", "esbuild", "swc"]) {
     }
   });
 }
+
+test("Vite: Ctrl-C ends its dev server while a page has its HMR socket open", async () => {
+  const server = started(spawn(node, ["vite.mjs"], { cwd: folder }));
+  const address = await said(server, /listening on (.*)\n/);
+  const page = new WebSocket(`ws://127.0.0.1:${address}`, "vite-hmr");
+  await new Promise((connected) => page.onmessage = connected);
+  const closed = new Promise((resolve) => page.onclose = resolve);
+  signal(server, "SIGINT");
+  await closed;
+  assert.deepEqual([(await server.ended).code, server.output.text], [0, `listening on ${address}\n`]); // within its grace
+});
 
 for (const library of ["zone.js", "bluebird"]) {
   test(`${library}: the package works on when Promise and timers are replaced after loading`, () => {
