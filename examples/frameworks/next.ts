@@ -9,7 +9,7 @@ import next from "next";
 import { GracefulShutdown } from "../../mod.ts";
 
 const shutdown = new GracefulShutdown({ grace: 10_000, ready: false });
-const app = next({ dev: false, dir: process.argv[2] ?? "." });
+const app = next({ dev: process.env.NODE_ENV === "development", dir: process.argv[2] ?? "." });
 await app.prepare();
 const handle = app.getRequestHandler();
 

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { runtime, test } from "../_test.ts";
 import { until } from "../_tools.ts";
-import { built, installed } from "../shutdown/frameworks/install.ts";
+import { built, copied, installed } from "../shutdown/frameworks/install.ts";
 import { endUnderLoad, type FrameworkOutcome, startFramework } from "../shutdown/frameworks/run.ts";
 import { freePort } from "../shutdown/ports.ts";
 import { signal, start } from "../shutdown/round.ts";
@@ -41,6 +41,17 @@ if (runtime === "deno") {
       check(name, await endUnderLoad(await startFramework("node", name, { folder: installed(), args })), true);
     });
   }
+
+  test("frameworks: next in development ends at Ctrl-C, while a page has its HMR socket open", async () => {
+    const options = { folder: installed(), args: [copied("next")], env: { NODE_ENV: "development" } };
+    const server = await startFramework("node", "next", options);
+    const page = new WebSocket(`ws://127.0.0.1:${server.port}/_next/hmr?id=1`);
+    await new Promise((connected) => page.onmessage = connected);
+    const closed = new Promise((resolve) => page.onclose = resolve);
+    signal(server, "SIGINT");
+    await closed;
+    assert.equal((await server.ended).code, 0, server.output.text); // it ended before the grace time
+  });
 
   test("frameworks: @grpc/grpc-js answers every call that began before the signal", async () => {
     const [folder, port] = [installed(), await freePort()];

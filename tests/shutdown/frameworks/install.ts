@@ -38,10 +38,16 @@ export function install(): void {
   copyFileSync("tests/long/frameworks/package.json", join(folder, "installed.json"));
 }
 
-/** The folder of an app that has to be built. */
-export function built(name: "next" | "sveltekit"): string {
+/** The folder of an app, as a copy beside the packages. */
+export function copied(name: "next" | "sveltekit"): string {
   const made = join(installed(), `${name}-app`);
   cpSync(`tests/long/frameworks/${name}`, made, { recursive: true });
+  return made;
+}
+
+/** The same for an app that has to be built. */
+export function built(name: "next" | "sveltekit"): string {
+  const made = copied(name);
   const env = { ...process.env, NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" };
   const program = join("..", "node_modules", ".bin", name === "next" ? "next" : "vite");
   const { status, stdout, stderr } = spawnSync(program, ["build"], {
