@@ -162,7 +162,7 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
    */
   protected leave(isGranted: boolean): void {
     this.spec.namespace.subscription.delete(this.id);
-    const mayBeKnown = this.position !== 0 || this.isAsking || this.isUnsure;
-    if (mayBeKnown && !isGranted) void releaseInBackground(this.spec, this.id);
+    const isKnown = this.position !== 0 || this.mayHaveRun;
+    if (isKnown && !isGranted) void releaseInBackground(this.spec, this.id);
   }
 }

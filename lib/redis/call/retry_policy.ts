@@ -1,7 +1,7 @@
 /**
  * Whether and when a call tries again while Redis cannot be reached. Invariants: no command gets more time than its
- * call has left. A call without timeout and signal fails one ttl after it sent the first of several failed commands in
- * a row.
+ * call has left. A call without timeout and signal fails one ttl after the client took the first of several failed
+ * commands in a row.
  *
  * @module
  */
@@ -20,8 +20,8 @@ export class RetryPolicy {
   readonly #endless: boolean;
   #failures = 0;
   #refusals = 0;
-  #sentAt = 0;
-  #failingSince: number | undefined;
+  /** When the client took the first of the commands that have failed since an answer. */
+  failingSince: number | undefined;
   /** The reason why the last commands failed; undefined after an answer. */
   failure: unknown;
 
@@ -34,16 +34,11 @@ export class RetryPolicy {
     this.#endless = timeout === Infinity && signal === undefined;
   }
 
-  /** When the first command without an answer was sent. */
-  get silentSince(): number {
-    return this.#failingSince ?? this.#sentAt;
-  }
-
-  /** Called before a command is sent. Returns the milliseconds that it may take. */
-  begin(): number {
-    this.#sentAt = now();
+  /** The milliseconds that the next command may take. */
+  get limit(): number {
+    const time = now();
     const usual = commandLimit(this.#ttl, LEAST_LIMIT.acquire);
-    return Math.max(1, Math.min(usual, Math.min(this.endsAt, this.#failsAt()) - this.#sentAt));
+    return Math.max(1, Math.min(usual, this.endsAt - time, this.#failsAt(time) - time));
   }
 
   /** Called when a grant has come after its own end. Returns whether to ask again at once. */
@@ -53,22 +48,22 @@ export class RetryPolicy {
 
   answered(): void {
     this.#failures = this.#refusals = 0;
-    this.#failingSince = this.failure = undefined;
+    this.failingSince = this.failure = undefined;
   }
 
-  /** Returns when to try again; undefined once the call has tried for long enough. */
-  failed(error: unknown): number | undefined {
+  /** Returns when to try again after a command; undefined once the call has tried for long enough. */
+  failed(error: unknown, sentAt: number): number | undefined {
     // A last, short attempt without an answer is less specific than an earlier error of the server or the connection.
     const isVague = error instanceof UnansweredError && !(this.failure instanceof NoAnswerError);
     if (this.failure === undefined || !isVague) this.failure = error;
-    this.#failingSince ??= this.#sentAt;
+    this.failingSince ??= sentAt;
     const time = now();
-    const end = this.#failsAt();
+    const end = this.#failsAt(time);
     const wait = backoff(this.#failures++) * (0.5 + Math.random());
     return time < end ? Math.min(time + wait, end) : undefined;
   }
 
-  #failsAt(): number {
-    return this.#endless ? (this.#failingSince ?? this.#sentAt) + Math.max(this.#ttl, LEAST_TRYING) : Infinity;
+  #failsAt(time: number): number {
+    return this.#endless ? (this.failingSince ?? time) + Math.max(this.#ttl, LEAST_TRYING) : Infinity;
   }
 }

@@ -42,8 +42,8 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
   protected readonly retry: RetryPolicy;
   /** The last command, until one is answered. */
   #command: Command | undefined;
-  /** Whether an earlier command has no answer: it may have run, or may still run. */
-  protected isUnsure = false;
+  /** Whether an earlier command has no answer. */
+  #isUnanswered = false;
   readonly #timeout: number;
   readonly #isTry: boolean;
   /** Set for the end of the pause, or of the sleep until its turn; while it asks, until observers are to see it wait. */
@@ -94,9 +94,9 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
     if (this.settled) return;
     this.timer.set(hook === undefined || this.#isReported ? Infinity : now() + SILENCE);
     this.#command?.end();
-    const command = this.#command = new Command(this.retry.begin(), this);
+    const command = this.#command = new Command(this.retry.limit, this);
     this.send(command).then((answer) => this.#answered(answer, command), (error) => {
-      if (this.isAsking) this.#failed(error); // else an earlier command has its answer
+      if (this.isAsking) this.#failed(error, command); // else an earlier command has its answer
     });
   }
 
@@ -105,8 +105,18 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
     return this.#command !== undefined;
   }
 
-  unanswered(): void {
-    this.#failed(this.spec.namespace.store.silence?.(this.retry.silentSince));
+  /** Whether a command without an answer may have run, or may still run. */
+  protected get mayHaveRun(): boolean {
+    return this.#isUnanswered || this.#command?.isHeldBack === false;
+  }
+
+  unanswered(command: Command): void {
+    this.#failed(this.#silence(command), command);
+  }
+
+  /** Why its commands have had no answer; undefined if that is not longer than `least`. */
+  #silence(command: Command, least?: number): unknown {
+    return this.spec.namespace.store.silence?.(this.retry.failingSince ?? command.at, least);
   }
 
   #endCommand(): void {
@@ -121,18 +131,18 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
     try {
       this.take(answer, sent);
     } catch (error) {
-      this.#failed(error);
+      this.#failed(error, sent);
     }
   }
 
   /** Takes an answer, perhaps after the call has settled. */
   protected abstract take(answer: A, sent: Moment): void;
 
-  #failed(error: unknown): void {
+  #failed(error: unknown, sent: Moment): void {
     if (this.settled) return;
     this.#endCommand();
-    if (mayHaveRun(error)) this.isUnsure = true;
-    const againAt = this.retry.failed(error);
+    if (mayHaveRun(error)) this.#isUnanswered = true;
+    const againAt = this.retry.failed(error, sent.at);
     this.reportWait();
     if (this.settled) return; // an observer has cancelled it
     const mayPass = this.spec.namespace.store.mayPass?.(error);
@@ -150,10 +160,9 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
   // Settled.
 
   #timeOut(): void {
-    const { failure, silentSince } = this.retry;
-    const { store } = this.spec.namespace;
-    const silence = this.isAsking ? store.silence?.(silentSince, SILENCE) : undefined;
-    const cause = failure ?? silence ?? withoutArguments(store.backend.failure);
+    const command = this.#command;
+    const silence = command?.isHeldBack === false ? this.#silence(command, SILENCE) : undefined;
+    const cause = this.retry.failure ?? silence ?? withoutArguments(this.spec.namespace.store.backend.failure);
     this.cancel(this.#timedOut(cause), "timeout");
   }
 

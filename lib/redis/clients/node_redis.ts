@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { must, promised } from "../../internal/check.ts";
+import { must } from "../../internal/check.ts";
 import { StateError } from "../errors.ts";
 import {
   adapter,
@@ -20,6 +20,7 @@ import {
   type Subscribe,
 } from "./backend.ts";
 import { isNodeRedis4 } from "./libraries.ts";
+import { scheduler } from "./portions.ts";
 
 /** The members of a client that `nodeRedis` uses. */
 export interface NodeRedisClient {
@@ -80,7 +81,6 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   checkSentinel(client, push && kind === "sentinel");
   checkPush(client, push, ["subscribe"]);
   const events = client as unknown as Client;
-  const portions = new Portions();
   const quick = kind === "client" ? withoutTimeouts(events) : client;
   const target = () => events.isReady ? quick : client;
   const noteFailure = (error: unknown) => backend.subscriberFailure = error;
@@ -88,7 +88,7 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   const send = (command: () => Promise<unknown>) => {
     wasOpen ||= client.isOpen;
     if (!wasOpen) return Promise.reject(new StateError(NOT_CONNECTED));
-    const answer = portions.send(command);
+    const answer = command();
     // Clusters, pools and version 5's Sentinel clients have no event for a reconnection.
     if (backend.failure !== undefined) answer.then(() => backend.failure = undefined, () => {});
     return answer;
@@ -102,6 +102,7 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
     ...push && {
       subscribe: kind === "cluster" ? clusterSubscriber(events) : subscriber(client, events, noteFailure),
     },
+    schedule: scheduler(),
     library: nameOf(client, kind),
     get connection() {
       return kind === "client" ? connections.present : undefined;
@@ -205,51 +206,4 @@ function subscriber(client: NodeRedisClient, main: Client, noteFailure: (error?:
     listeners.on("ready", () => onEnd?.()); // the main connection may lead to another server now
     return end;
   };
-}
-
-/** Maximum number of commands in one step. */
-const MOST = 16;
-
-/** Milliseconds above which a step is busy with other work, so that holding commands back gains nothing. */
-const LONG = 20;
-
-/**
- * Calls `step` at the end of the current step. Captured at load, because a fake clock may replace `setImmediate` later
- * and hold commands back for good.
- */
-const { setImmediate } = globalThis as unknown as { setImmediate(step: () => void): unknown };
-
-/**
- * Hands over the commands of one step of the event loop in portions. node-redis writes all its commands at the end of a
- * step in one go: the server would idle until then, and the client until all answers arrive. Invariants: commands keep
- * their order; at most {@linkcode MOST} are handed over in one step, or all after a long step; no command waits for
- * more steps than the commands ahead of it need.
- */
-export class Portions {
-  // #room < MOST or a command in #waiting implies that the end of the step is awaited
-  #room = MOST;
-  #began = 0;
-  readonly #waiting: (() => void)[] = [];
-
-  /** Hands over a command, now or in one of the next steps. */
-  send<T>(command: () => Promise<T>): Promise<T> {
-    if (this.#room > 0 && this.#waiting.length === 0) return this.#send(command);
-    return new Promise((resolve) => this.#waiting.push(() => resolve(this.#send(command))));
-  }
-
-  #send<T>(command: () => Promise<T>): Promise<T> {
-    const answer = promised(command);
-    // Scheduled after the command, so that the client, which waits for the same moment, comes first.
-    if (this.#room-- === MOST) {
-      this.#began = performance.now();
-      setImmediate(() => this.#next());
-    }
-    return answer;
-  }
-
-  #next(): void {
-    const long = performance.now() - this.#began > LONG;
-    this.#room = MOST;
-    for (const send of this.#waiting.splice(0, long ? Infinity : MOST)) send();
-  }
 }

@@ -83,6 +83,7 @@ export class LeaseRenewer {
   async renew(batch: readonly RenewableLease[]): Promise<void> {
     let isLate = false;
     const sent = new Command(Math.min(...batch.map(({ limit }) => limit)), {
+      isUrgent: true,
       unanswered: () => {
         isLate = true;
         batch.forEach((lease) => lease.unanswered());

@@ -12,14 +12,20 @@
 import { onCancel } from "../../internal/cancellation.ts";
 import { Timer } from "../../internal/timer.ts";
 import { clockInForce } from "../../internal/timers.ts";
-import { firing, type Moment, moment, now, SILENCE } from "../times.ts";
+import { firing, type Moment, now, SILENCE } from "../times.ts";
 
 /** The caller of a command. */
 export interface Sender {
-  /** Whether it has ended, so that a script that the server does not know is not sent in full. */
+  /** Whether it has ended, so that nothing more is sent. */
   readonly settled?: boolean;
-  /** Called when the command counts as unanswered: it may have run, or may still run, and its answer may still come. */
-  unanswered(command: Command, reason: unknown): void;
+  /** Whether its commands go ahead of others that the client has not taken yet. */
+  readonly isUrgent?: boolean;
+  /**
+   * Called when the command counts as unanswered: it may have run, or may still run, and its answer may still come.
+   *
+   * @param reason Returns why: for thousands of commands, errors take seconds.
+   */
+  unanswered(command: Command, reason: () => unknown): void;
 }
 
 /** One command. As a moment, it is when it was handed to the client, or when the client that had it was connected. */
@@ -29,6 +35,8 @@ export class Command implements Moment {
   /** Milliseconds of silence after which it counts as unanswered. */
   readonly limit: number;
   readonly sender: Sender;
+  /** Whether the client has not taken it yet. */
+  isHeldBack = false;
   // These are set by the list alone. A command is in a list, or has no `list`.
   list: Commands | undefined;
   number = 0;
@@ -43,9 +51,8 @@ export class Command implements Moment {
 
   /** Sets its moment to now: it was not handed over before. */
   restart(): void {
-    const { at, wallAhead } = moment();
-    this.at = at;
-    this.wallAhead = wallAhead;
+    this.at = now();
+    this.wallAhead = Date.now() - this.at;
   }
 
   /** Its sender waits for it no longer. Idempotent. */
@@ -57,7 +64,7 @@ export class Command implements Moment {
 /** Sends a command with the limit. Rejects if the command counts as unanswered. */
 export function within<T>(limit: number, send: (command: Command) => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    send(new Command(limit, { unanswered: (_, reason) => reject(reason) })).then(resolve, reject);
+    send(new Command(limit, { unanswered: (_, reason) => reject(reason()) })).then(resolve, reject);
   });
 }
 
@@ -89,8 +96,11 @@ export class Commands {
     onCancel({ signal: closing }, () => this.#endSilent(Infinity));
   }
 
+  /** Called when a command is handed over. */
   add(command: Command): void {
     command.end();
+    command.isHeldBack = false;
+    command.restart();
     command.list = this;
     command.number = ++this.#count;
     command.before = this.#last;
@@ -144,7 +154,7 @@ export class Commands {
     this.#timer.advance(next);
     for (const command of silent) {
       command.end();
-      command.sender.unanswered(command, this.#reasonOf(command));
+      command.sender.unanswered(command, () => this.#reasonOf(command));
     }
   }
 }

@@ -49,26 +49,29 @@ export class ScriptRunner {
   /** A script that the server does not know is sent in full by the first command that learns of it; others follow. */
   async #send(script: Script, keys: string[], args: string[], command?: Command): Promise<unknown> {
     const { backend } = this;
+    let connection: Backend["connection"];
+    let inFull = false;
+    const handOver = () => {
+      if (command?.sender.settled) return Promise.reject(new StateError("its call has ended"));
+      connection = backend.connection;
+      if (command !== undefined) this.#commands.add(command);
+      return inFull ? backend.eval(script.source, keys, args) : backend.evalsha(script.sha!, keys, args);
+    };
+    if (command !== undefined) command.isHeldBack = true;
     // One promise for all calls, so that the first calls are sent in order.
     if (script.sha === undefined) await (script.digest ??= digest(script));
-    for (let inFull = false;;) {
+    for (let isUrgent = command?.sender.isUrgent === true;; isUrgent = true) {
       const known = this.#sentInFull.get(script);
       if (inFull) this.#sentInFull.set(script, {});
-      const { connection } = backend;
-      if (command !== undefined) this.#commands.add(command);
       try {
-        const reply =
-          await (inFull ? backend.eval(script.source, keys, args) : backend.evalsha(script.sha!, keys, args));
+        const reply = await (backend.schedule?.(handOver, isUrgent) ?? handOver());
         // It ran after the client was connected.
-        if (command !== undefined && connection !== undefined) {
-          command.at = Math.max(command.at, connection.since);
-        }
+        if (command !== undefined && connection !== undefined) command.at = Math.max(command.at, connection.since);
         return reply;
       } catch (error) {
         // It could arrive after the command that cancels this call.
         if (codeOf(error) !== "NOSCRIPT" || command?.sender.settled) throw error;
         inFull = this.#sentInFull.get(script) === known; // no other command has sent it meanwhile
-        command?.restart();
       }
     }
   }

@@ -1,6 +1,6 @@
 /** Handing commands over in portions: order is kept, and none stays behind. */
 import assert from "node:assert/strict";
-import { Portions } from "../../../lib/redis/clients/node_redis.ts";
+import { Portions } from "../../../lib/redis/clients/portions.ts";
 import { test } from "../../_test.ts";
 import { watch } from "../../_tools.ts";
 import { sinon, under } from "../../internal/_fake_clocks.ts";
@@ -34,15 +34,46 @@ test("Portions: commands of one step are handed over sixteen a step, in order", 
     assert.deepEqual(await Promise.all([...answers, last]), sent.map((i) => i + 1));
   }));
 
-test("Portions: after a step that took long none is kept back", () =>
-  timed(async (set) => {
+for (const cause of ["a step that took long", "more than 64 others"]) {
+  test(`Portions: after ${cause}, the next 250 are handed over, and others once these are answered`, () =>
+    timed(async (set) => {
+      const portions = new Portions();
+      const count = cause === "a step that took long" ? 60 : 600;
+      const answers: (() => void)[] = [];
+      const command = () => new Promise<void>((resolve) => answers.push(resolve));
+      const sent = Array.from({ length: count }, () => portions.send(command));
+      assert.equal(answers.length, 16);
+      if (count === 60) set(30);
+      await endOfStep();
+      assert.equal(answers.length, Math.min(266, count));
+      for (let i = 16; i < 266; i++) answers[i]?.();
+      await endOfStep();
+      assert.equal(answers.length, Math.min(516, count));
+      for (const answer of answers) answer();
+      await endOfStep();
+      for (const answer of answers.slice(516)) answer();
+      await Promise.all(sent);
+    }));
+}
+
+test("Portions: commands without an answer keep no other one back", async () => {
+  const portions = new Portions();
+  let count = 0;
+  const silent = () => new Promise<void>(() => count++);
+  const answer = () => Promise.resolve(count);
+  for (let i = 0; i < 300; i++) void portions.send(silent);
+  assert.equal(await portions.send(answer), 300);
+});
+
+test("Portions: urgent commands are next, in their order", () =>
+  timed(async () => {
     const portions = new Portions();
     const sent: number[] = [];
-    const answers = Array.from({ length: 100 }, (_, i) => portions.send(() => Promise.resolve(sent.push(i))));
-    assert.equal(sent.length, 16);
-    set(30);
+    const send = (i: number, isUrgent: boolean) => portions.send(() => Promise.resolve(sent.push(i)), isUrgent);
+    const answers = Array.from({ length: 20 }, (_, i) => send(i, false));
+    answers.push(send(20, true), send(21, true));
     await endOfStep();
-    assert.deepEqual(sent, Array.from({ length: 100 }, (_, i) => i));
+    assert.deepEqual(sent, [...Array.from({ length: 16 }, (_, i) => i), 20, 21, 16, 17, 18, 19]);
     await Promise.all(answers);
   }));
 

@@ -1,12 +1,12 @@
 /** Running one script: what is sent in full, and when. */
 import assert from "node:assert/strict";
-import { RedisLock } from "../../../lib/redis/mod.ts";
+import { type Backend, RedisLock } from "../../../lib/redis/mod.ts";
 import { script } from "../../../lib/redis/scripts/script.ts";
 import { Command } from "../../../lib/redis/store/commands.ts";
 import { ScriptRunner } from "../../../lib/redis/store/script_runner.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
-import { computeDigests, scripted } from "../_scripted.ts";
+import { computeDigests, nothing, scripted } from "../_scripted.ts";
 
 const NOSCRIPT = new Error("NOSCRIPT No matching script. Please use EVAL.");
 
@@ -23,6 +23,74 @@ for (const [settled, sent] of [[false, 1], [true, 0]] as const) {
     else assert.equal(answer.value, 1);
   });
 }
+
+/** A client that takes a command when the test says so. */
+function slowClient() {
+  const sent: string[] = [];
+  const waiting: { handOver(): unknown; isUrgent: boolean }[] = [];
+  const run = (text: string) => {
+    sent.push(text);
+    return nothing;
+  };
+  const backend: Backend = {
+    evalsha: run,
+    eval: run,
+    schedule: (handOver, isUrgent) =>
+      new Promise((resolve) => waiting.push({ handOver: () => resolve(handOver()), isUrgent })),
+  };
+  return { backend, sent, waiting };
+}
+
+test("ScriptRunner: a command's moment and its limit count from when the client takes it", () =>
+  withFakeTime(async (time) => {
+    await computeDigests();
+    const { backend, waiting } = slowClient();
+    let failure: unknown;
+    const command = new Command(1000, { unanswered: (_, reason) => failure = reason() });
+    void new ScriptRunner(backend).run({ ...script("return 1"), sha: "0" }, ["a"], [], command);
+    await time.pass(5000);
+    waiting[0]!.handOver();
+    assert.equal(command.at, performance.now());
+    await time.pass(990);
+    assert.equal(failure, undefined);
+    await time.pass(20);
+    assert.match(String(failure), /has not answered for 1000 ms/);
+  }));
+
+test("ScriptRunner: a call that ends before the client takes its command sends nothing, and no release", () =>
+  withFakeTime(async (time) => {
+    await computeDigests();
+    const { backend, sent, waiting } = slowClient();
+    const lock = new RedisLock(backend, "a");
+    const controllers = Array.from({ length: 3 }, () => new AbortController());
+    const calls = controllers.map(({ signal }) => watch(lock.acquire({ signal })));
+    await flushMicrotasks();
+    controllers[1]!.abort();
+    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) one.handOver();
+    await flushMicrotasks();
+    assert.deepEqual(calls.map(({ state }) => state), ["pending", "rejected", "pending"]);
+    assert.equal(sent.length, 3); // two of the calls, and the script of the release
+    for (const controller of controllers) controller.abort();
+    for (const { handOver } of waiting.splice(0)) handOver(); // the releases of the two
+    await time.pass(31_000);
+  }));
+
+test("ScriptRunner: a renewal does not wait behind a burst", async () => {
+  await computeDigests();
+  const usual = scripted(() => undefined);
+  const urgent: boolean[] = [];
+  const backend: Backend = {
+    ...usual,
+    schedule: (handOver, isUrgent) => {
+      urgent.push(isUrgent);
+      return handOver();
+    },
+  };
+  const lease = await new RedisLock(backend, "a").acquire();
+  await lease.extend();
+  await lease.release();
+  assert.deepEqual(urgent, [false, true, false]);
+});
 
 test("ScriptRunner: a burst sends a script that the server does not know in full once", async () => {
   let known = false;
