@@ -14,7 +14,7 @@ import { hook, step } from "./hook.ts";
 import { timersEndWithRequest } from "./platform.ts";
 import { type StartLog, type Terms, WindowLog } from "./start_log.ts";
 import { ROUNDING, Timer } from "./timer.ts";
-import { startTimer } from "./timers.ts";
+import { isTimeReplaced, startTimer } from "./timers.ts";
 import { TokenBucket } from "./token_bucket.ts";
 import { closeQueues, grant, reportGrant, Waiter, waitersOf, WaitQueue } from "./wait_queue.ts";
 import type { WaitedFor } from "./waited_for.ts";
@@ -27,11 +27,6 @@ interface StartOptions extends WaitOptions {
 const EARLY = 2;
 /** Milliseconds between checks of a waiter whose timer may have ended with another request. */
 const CHECK_INTERVAL = 1000;
-
-/**
- * With a replaced clock, a turn of the event loop may take any time, so the moment of the grant counts as the start.
- */
-const platformNow = performance.now;
 
 /** A waiting call. */
 export class StartWaiter extends Waiter<void> {
@@ -235,7 +230,8 @@ export class StartQueue {
     const now = this.advance();
     if (now < this.blockedUntil || now < readyAt(this.logs, starts)) return false;
     addTo(this.logs, starts, now);
-    if (!isNow && performance.now === platformNow) {
+    // With a replaced clock, a turn of the event loop may take any time, so the moment of the grant counts as the start.
+    if (!isNow && !isTimeReplaced()) {
       this.hasGranted = true;
       if (this.turn === undefined) void this.endTurn(now);
     }

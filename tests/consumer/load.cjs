@@ -11,7 +11,16 @@ const NAME = "@interlock/interlock";
 const ENTRIES = ["", "/redis", "/web", "/diagnostics", "/dashboard"];
 const isOneCopy = !process.argv.includes("--two-copies");
 
+/** Modules of Node that a first `require` loads cost every process, needed or not. */
+function noneLoaded() {
+  const before = new Set(process.moduleLoadList);
+  for (const entry of ENTRIES) require(NAME + entry);
+  const loaded = process.moduleLoadList?.filter((name) => !before.has(name) && !/ internal\/modules/.test(name)) ?? [];
+  assert.deepEqual(loaded, [], "loaded by the package");
+}
+
 async function main() {
+  noneLoaded();
   const all = {};
   for (const entry of ENTRIES) {
     const required = require(NAME + entry);
