@@ -94,8 +94,8 @@ export interface GuardGroup<G extends readonly AnyGuard[]> extends AsyncDisposab
  * console.log([...balances.values()]); // [ 80, 20 ]
  * ```
  */
-export async function acquireAll<const L extends readonly Acquirable<AnyGuard>[]>(
-  list: L,
+export async function acquireAll<L extends readonly Acquirable<AnyGuard>[]>(
+  list: readonly [...L],
   options?: WaitOptions,
 ): Promise<GuardGroup<GuardsOf<L>>> {
   checkNotPromise(list, "list");
