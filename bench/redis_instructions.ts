@@ -8,7 +8,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { keysOf, settingsOf } from "../lib/redis/options.ts";
+import type { Terms } from "../lib/internal/start_log.ts";
+import { keysOf, rateKeysOf, settingsOf } from "../lib/redis/options.ts";
 import { EVERYTHING } from "../lib/redis/rw_lock.ts";
 import { channelsOf } from "../lib/redis/scripts/script.ts";
 import { RedisStore } from "../lib/redis/store/redis_store.ts";
@@ -80,6 +81,12 @@ class CountedServer {
     return server;
   }
 
+  async startOf(name: string, budgets: readonly Terms[]): Promise<void> {
+    const spec = { keys: rateKeysOf("interlock:", name), budgets };
+    const answer = await this.store.rates.start({ spec, starts: budgets.map(() => 1), within: 0 }, command());
+    if (answer.kind !== "turn") throw new Error("it has to start at once");
+  }
+
   async acquire(spec: StoredName): Promise<Hold> {
     const id = this.store.ids.next();
     await this.store.acquire({ id, spec, waits: true, position: 0, granted() {} }, command());
@@ -148,17 +155,32 @@ const figures: Record<string, Figure> = {
   },
 };
 
-const only = process.argv.slice(2);
+const window: Terms = { kind: "window", limit: 1000, interval: 600_000 };
+const bucket: Terms = { kind: "bucket", limit: 1000, interval: 600_000 };
+
+const rates: Record<string, readonly Terms[]> = {
+  window: [window],
+  bucket: [bucket],
+  "two budgets": [window, { ...window, limit: 500 }],
+  "window and bucket": [window, bucket],
+};
+
+const rows: Record<string, (server: CountedServer) => Promise<number>> = {};
 for (const [row, name] of Object.entries(names)) {
-  for (const [figure, fn] of Object.entries(figures)) {
-    const title = `${row}: ${figure}`;
-    if (!only.every((word) => title.includes(word))) continue;
-    const server = await CountedServer.start();
-    try {
-      console.log(`${title}: ${(await fn(server, name)).toFixed(1)} k`);
-    } finally {
-      server.end();
-    }
+  for (const [figure, fn] of Object.entries(figures)) rows[`${row}: ${figure}`] = (server) => fn(server, name);
+}
+for (const [row, budgets] of Object.entries(rates)) {
+  rows[`${row}: one start`] = (server) => server.measure((key) => server.startOf(`name${key}`, budgets));
+}
+
+const only = process.argv.slice(2);
+for (const [title, row] of Object.entries(rows)) {
+  if (!only.every((word) => title.includes(word))) continue;
+  const server = await CountedServer.start();
+  try {
+    console.log(`${title}: ${(await row(server)).toFixed(1)} k`);
+  } finally {
+    server.end();
   }
 }
 process.exit();

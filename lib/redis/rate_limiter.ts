@@ -1,6 +1,6 @@
 /**
- * A rate limit across machines. Invariant: no window of the interval has more starts than the limit, by the server's
- * clock.
+ * A rate limit across machines. Invariants, by the server's clock: no window of the interval has more starts than the
+ * limit; within any t ms a bucket has at most limit + t * limit / interval.
  *
  * @module
  */
@@ -55,9 +55,9 @@ const MOST_BLOCKED = 100 * 365 * 24 * 3600 * 1000;
 const MOST_COUNTED = 2 ** 40;
 
 /**
- * Limits how often something starts, across processes and machines: never more than `limit` starts in any window of
- * `interval` milliseconds, by the server's clock. The window slides: it never lets twice the limit through around an
- * edge. Calls have nothing to release.
+ * Limits how often something starts, across processes and machines, by the server's clock: never more than `limit` starts
+ * in any window of `interval` milliseconds, or a token bucket, or several of these budgets at once. A window slides: it
+ * never lets twice the limit through around an edge. Calls have nothing to release.
  *
  * A start is the turn that the server gives to a call. A process that is paused between its turn and its work starts
  * later than the server knows. A server that restarts without data may allow one extra window. To limit how many calls
@@ -76,7 +76,7 @@ const MOST_COUNTED = 2 ** 40;
  * ```
  */
 export class RedisRateLimiter {
-  #spec: LimiterSpec;
+  #spec: RateSpec;
   readonly #backend: Backend;
 
   /** The prototype of limiters for one key, which have no `at`. */
@@ -84,8 +84,8 @@ export class RedisRateLimiter {
 
   static {
     show(RedisRateLimiter, "RedisRateLimiter", ["name", "key", "limit", "interval"], (limiter) => {
-      const { limit, interval, resource: { name, key } } = limiter.#spec;
-      return { name, key, limit, interval };
+      const { name, key } = limiter.#spec.resource;
+      return { name, key, limit: limiter.limit, interval: limiter.interval };
     });
     const { at: _, ...members } = Object.getOwnPropertyDescriptors(RedisRateLimiter.prototype);
     RedisRateLimiter.#ofKey = Object.create(Object.prototype, members);
@@ -146,12 +146,12 @@ export class RedisRateLimiter {
    * one.
    */
   get limit(): number {
-    return this.#spec.limit;
+    return this.#spec.budgets[0]!.limit;
   }
 
   /** The length of the window in milliseconds. With several budgets: the interval of the first one. */
   get interval(): number {
-    return this.#spec.interval;
+    return this.#spec.budgets[0]!.interval;
   }
 
   /**
@@ -162,14 +162,15 @@ export class RedisRateLimiter {
    */
   at(key: string): Omit<RedisRateLimiter, "at"> {
     checkString(key, "key");
-    const { namespace, namespace: { prefix }, terms } = this.#spec;
-    const limiter = new RedisRateLimiter(this.#backend, this.name, terms, { prefix });
-    limiter.#spec = specOf(namespace, this.name, terms, key);
+    const { namespace, namespace: { prefix }, budgets } = this.#spec;
+    const limiter = new RedisRateLimiter(this.#backend, this.name, budgets, { prefix });
+    limiter.#spec = specOf(namespace, this.name, budgets, key);
     return Object.setPrototypeOf(limiter, RedisRateLimiter.#ofKey);
   }
 
   /**
-   * Waits until the call may start. One command; if it has to wait, the call sleeps until its turn and asks again.
+   * Waits until the call may start. One command; if it has to wait, the call sleeps until its turn and asks again, for
+   * which it needs Redis.
    *
    * **Fairness**: first come, first served, by arrival at the server. **Cancellation**: by `signal` or `timeout`, at
    * any time; one command gives its start back, and later calls keep their turns or come sooner.
@@ -239,8 +240,8 @@ export class RedisRateLimiter {
   }
 
   /**
-   * Returns the starts that a new call could make now, by the first budget: 0 while calls wait for their turns or the limit is blocked. One
-   * command, without taking a start.
+   * Returns the starts that a new call could make now, by the first budget: 0 while calls wait for their turns or the
+   * limit is blocked. One command, without taking a start.
    *
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
@@ -272,8 +273,8 @@ export class RedisRateLimiter {
    * @throws {TypeError | RangeError} `permits` is not a whole number of 0 or more.
    */
   async reward(permits: number | readonly number[] = 1): Promise<void> {
-    const rewards = readChange(permits, this.#spec.terms.length);
-    if (rewards.some(Boolean)) await changeRate(this.#spec, "reward", { reward: rewards[0]!, rewards });
+    const rewards = readChange(permits, this.#spec.budgets.length);
+    if (rewards.some(Boolean)) await changeRate(this.#spec, "reward", { starts: rewards.map((each) => -each) });
   }
 
   /**
@@ -284,26 +285,19 @@ export class RedisRateLimiter {
    * @throws {TypeError | RangeError} `permits` is not a whole number of 0 or more.
    */
   async penalty(permits: number | readonly number[] = 1): Promise<void> {
-    const penalties = readChange(permits, this.#spec.terms.length).map((each) => Math.min(each, MOST_COUNTED));
-    if (penalties.some(Boolean)) await changeRate(this.#spec, "penalize", { penalty: penalties[0]!, penalties });
+    const penalties = readChange(permits, this.#spec.budgets.length).map((each) => Math.min(each, MOST_COUNTED));
+    if (penalties.some(Boolean)) await changeRate(this.#spec, "penalize", { starts: penalties });
   }
 
   #read(permits: Permits = 1): Starts {
-    return readPermits(permits, this.#spec.terms.map(({ limit }) => limit));
+    return readPermits(permits, this.#spec.budgets.map(({ limit }) => limit));
   }
 }
 
-interface LimiterSpec extends RateSpec {
-  readonly terms: readonly Terms[];
-}
-
-function specOf(namespace: Namespace, name: string, terms: readonly Terms[], key?: string): LimiterSpec {
-  const [{ kind, limit, interval }] = terms as readonly [Terms];
-  const budgets = terms.length === 1 && kind === "window" ? undefined : terms;
-  const window = rateKeysOf(namespace.prefix, name, key);
-  const keys = budgets === undefined ? window : [`${window[0]}:budgets`, `${window[0]}:calls`] as const;
+function specOf(namespace: Namespace, name: string, budgets: readonly Terms[], key?: string): RateSpec {
+  const keys = rateKeysOf(namespace.prefix, name, key);
   const what = `rate limiter ${quote(name)}${key === undefined ? "" : ` for key ${quote(key)}`}`;
   const facts = { kind: "redis-rate-limiter", isHeld: false, isRemote: true, group: namespace.groupOf(keys) };
   const resource = { ...facts, name, ...key !== undefined && { key } };
-  return { namespace, keys, limit, interval, terms, budgets, what, resource };
+  return { namespace, keys, budgets, what, resource };
 }

@@ -159,12 +159,18 @@ local function changed(old)
   return string.sub(old, 1, at - 1) .. byte .. string.sub(old, at + c % 4 - 2)
 end
 local function unlike(pattern, new) return string.find(new, pattern) and text .. '~' or new end
+-- What may be the state of a rate limit, in MessagePack, is text instead.
+local function unlikeRate(new)
+  local isPacked, all = pcall(function() return { cmsgpack.unpack(new) } end)
+  if not isPacked or type(all[8]) ~= 'string' and math.abs(tonumber(all[1]) or 0) < 1e12 then return new end
+  return 'x~'
+end
 if a % 5 == 0 or kind == 'none' then
   redis.call('DEL', key)
   if kind == 'string' then redis.call('RPUSH', key, text) else redis.call('SET', key, text) end
 elseif kind == 'string' then
   local new = unlike('^' .. string.rep('%d', 16) .. '[+-]' .. string.rep('.', 50), changed(redis.call('GET', key)))
-  redis.call('SET', key, unlike('^%d+ %-?%d+ %d+ %d+ %d+ ', new))
+  redis.call('SET', key, unlikeRate(new))
 elseif kind == 'hash' then
   local fields = redis.call('HKEYS', key)
   local field = a % 5 == 1 and text or fields[b % #fields + 1]
@@ -174,7 +180,7 @@ elseif kind == 'hash' then
 elseif kind == 'zset' then
   redis.call('ZADD', key, ({ '5', 'inf', '-inf', '1e17' })[c % 4 + 1], text)
 elseif kind == 'list' then
-  local new = unlike('^-?%d+$', changed(redis.call('LINDEX', key, -1)))
+  local new = unlikeRate(changed(redis.call('LINDEX', key, -1)))
   if a % 2 == 0 then redis.call('LSET', key, b % redis.call('LLEN', key), new) else redis.call('RPUSH', key, new) end
 end
 return kind
@@ -215,13 +221,13 @@ function fine(error: unknown, what: string): undefined {
 /** One name of one body, one of whose keys is spoilt while it is held and waited for. */
 async function round({ server, backend }: Setup, body: HostileBody, end: string, seed: number): Promise<void> {
   const what = `${body.name}, ${end || "state"}, seed ${seed}`;
-  const state = `interlock:${body.kind}:${body.kind === "rate" ? 5 : 3}:{${seed}}`;
+  const state = `interlock:${body.kind}:${body.kind === "rate" ? 6 : 3}:{${seed}}`;
   const { take, wait, asks, looks } = body.make(backend, String(seed));
   const { calls, release } = await take();
   const controller = new AbortController();
   let granted = false;
   const waiting = wait(controller.signal).then(() => void (granted = true), (error) => fine(error, what));
-  const sign = body.kind === "rate" ? ["LLEN", `${state}:starts`, 4] as const : ["ZCARD", `${state}:queue`, 1] as const;
+  const sign = body.kind === "rate" ? ["LLEN", `${state}:starts`, 2] as const : ["ZCARD", `${state}:queue`, 1] as const;
   await until(async () => await server.send(sign[0], sign[1]) === sign[2]);
   await spoil(server, `${state}${end}`, new Random(seed));
   await Promise.all([

@@ -159,7 +159,7 @@ redisTest(
     holds = true;
     const sleeper = call("sleeper");
     holds = false;
-    await until(async () => await server.send("EXISTS", "interlock:rate:5:{crawl}") === 0);
+    await until(async () => await server.send("EXISTS", "interlock:rate:6:{crawl}") === 0);
     late.resolve();
     await flushMicrotasks();
     await Promise.all([sleeper, call("newcomer")]);
@@ -245,6 +245,23 @@ eachStore("RedisRateLimiter: no call fails while a deploy changes the numbers, f
     await before.retryAfter(); // behind them
   }
   await Promise.all(calls);
+});
+
+eachStore("RedisRateLimiter: callers of one name share the budgets on which they agree", async (backend) => {
+  for (const kind of ["window", "bucket"] as const) {
+    const first = { limit: 3, interval: 60_000, kind };
+    const one = new RedisRateLimiter(backend, kind, 3, 60_000, { kind });
+    const two = new RedisRateLimiter(backend, kind, [first, { limit: 100, interval: 60_000 }]);
+    await one.acquire();
+    await two.acquire({ permits: [1, 70] });
+    assert.deepEqual([await one.remaining(), await two.remaining()], [1, 1]);
+    assert.equal(await two.tryAcquire([1, 31]), false);
+    await one.acquire();
+    assert.equal(await two.tryAcquire([1, 30]), false);
+    assert.equal(await two.tryAcquire([0, 30]), true);
+    await one.block(1000);
+    assert.equal(await two.remaining(), 0);
+  }
 });
 
 eachStore("RedisRateLimiter: remaining, block, reward and penalty", async (backend) => {
@@ -518,8 +535,11 @@ eachStore("RedisRateLimiter: callers with other budgets and kinds fail no call, 
 });
 
 redisTest("RedisRateLimiter: the keys of a bucket are gone once it is full", async ({ server, backend }) => {
-  const keys = ["interlock:rate:5:{b}:budgets", "interlock:rate:5:{b}:calls"];
-  await new RedisRateLimiter(backend, "b", 5, 80, { kind: "bucket" }).acquire({ permits: 5 });
+  const keys = ["interlock:rate:6:{b}", "interlock:rate:6:{b}:starts"];
+  const limiter = new RedisRateLimiter(backend, "b", 5, 80, { kind: "bucket" });
+  await limiter.acquire({ permits: 5 });
+  assert.equal(await server.send("EXISTS", ...keys), 1);
+  await limiter.acquire({ permits: 5 });
   for (const key of keys) assert.ok(Number(await server.send("PTTL", key)) <= 82);
   await until(async () => await server.send("EXISTS", ...keys) === 0);
 });
@@ -551,7 +571,7 @@ redisTest(
 redisTest(
   "RedisRateLimiter: at most 16 bytes a call, gone one interval after the last",
   async ({ server, backend }) => {
-    const [head, starts] = ["interlock:rate:5:{crawl}", "interlock:rate:5:{crawl}:starts"];
+    const [head, starts] = ["interlock:rate:6:{crawl}", "interlock:rate:6:{crawl}:starts"];
     const bytes = async () =>
       Number(await server.send("MEMORY", "USAGE", head, "SAMPLES", 0)) +
       Number(await server.send("MEMORY", "USAGE", starts, "SAMPLES", 0));
@@ -560,7 +580,7 @@ redisTest(
     const one = await bytes();
     await limiter.acquire({ permits: 5000 });
     for (let i = 0; i < 1000; i++) limiter.acquire().catch(() => {}); // asleep at the end of the test
-    await until(async () => Number(await server.send("LLEN", starts)) >= 2004);
+    await until(async () => Number(await server.send("LLEN", starts)) >= 1002);
     const each = (await bytes() - one) / 1001;
     assert.ok(each <= 16, `${each} bytes a call`);
     assert.ok(one < 600, `${one} bytes`);
@@ -572,15 +592,15 @@ redisTest(
 );
 
 redisTest("RedisRateLimiter: a turn that was given back keeps no data", async ({ server, backend }) => {
-  const [head, starts] = ["interlock:rate:5:{crawl}", "interlock:rate:5:{crawl}:starts"];
+  const [head, starts] = ["interlock:rate:6:{crawl}", "interlock:rate:6:{crawl}:starts"];
   const limiter = new RedisRateLimiter(backend, "crawl", 1, 60_000);
   await limiter.acquire();
   const controller = new AbortController();
   const call = limiter.acquire({ signal: controller.signal });
-  await until(async () => await server.send("LLEN", starts) === 4);
+  await until(async () => await server.send("LLEN", starts) === 2);
   controller.abort();
   await assert.rejects(call);
-  await until(async () => await server.send("LLEN", starts) === 2);
+  await until(async () => await server.send("LLEN", starts) === 1);
   for (const key of [head, starts]) assert.ok(Number(await server.send("PTTL", key)) <= 60_000);
 });
 
@@ -588,8 +608,8 @@ redisTest("RedisRateLimiter: a call of 100,000 permits is one entry, and entries
   const limiter = new RedisRateLimiter(setup.backend, "crawl", 100_000, 5);
   for (let i = 0; i < 40; i++) {
     await limiter.acquire({ permits: 100_000 });
-    const length = Number(await setup.server.send("LLEN", "interlock:rate:5:{crawl}:starts"));
-    assert.ok(length <= 2 * 16, `${length / 2} entries`);
+    const length = Number(await setup.server.send("LLEN", "interlock:rate:6:{crawl}:starts"));
+    assert.ok(length <= 16, `${length} entries`);
   }
 });
 
@@ -610,24 +630,24 @@ redisTest("RedisRateLimiter: a give-up whose command runs twice gives back once"
   await limiter.acquire();
   const controller = new AbortController();
   const calls = [0, 1, 2].map(() => limiter.acquire({ signal: controller.signal }));
-  await until(async () => await server.send("LLEN", "interlock:rate:5:{crawl}:starts") === 8);
+  await until(async () => await server.send("LLEN", "interlock:rate:6:{crawl}:starts") === 4);
   const rest = new AbortController();
   const kept = limiter.acquire({ signal: rest.signal });
-  await until(async () => await server.send("LLEN", "interlock:rate:5:{crawl}:starts") === 10);
+  await until(async () => await server.send("LLEN", "interlock:rate:6:{crawl}:starts") === 5);
   controller.abort();
   await Promise.allSettled(calls);
-  await until(async () => await server.send("LLEN", "interlock:rate:5:{crawl}:starts") as number === 4);
+  await until(async () => await server.send("LLEN", "interlock:rate:6:{crawl}:starts") as number === 2);
   rest.abort();
   await assert.rejects(kept);
 });
 
 redisTest("RedisRateLimiter: data of another shape is an error that names the key", async ({ server, backend }) => {
   const limiter = new RedisRateLimiter(backend, "crawl", 1, 1000);
-  for (const [command, key] of [["SET", "interlock:rate:5:{crawl}"], ["SET", "interlock:rate:5:{crawl}:starts"]]) {
+  for (const [command, key] of [["SET", "interlock:rate:6:{crawl}"], ["SET", "interlock:rate:6:{crawl}:starts"]]) {
     await server.send("FLUSHALL");
     await server.send(command!, key!, "garbage");
     await assert.rejects(limiter.acquire(), (error) => {
-      return error instanceof RedisError && error.message.includes("interlock:rate:5:{crawl}");
+      return error instanceof RedisError && error.message.includes("interlock:rate:6:{crawl}");
     });
   }
 });

@@ -94,11 +94,11 @@ redisTest("with exactly the rights of docs/redis.md everything runs, without a w
   assert.deepEqual(warnings.seen.filter((text) => !text.startsWith("INTERLOCK_LEASE_LOST")), []);
 });
 
-for (const [missing, words] of [["+set", "SET"], ["+hset", "HSET"], ["+evalsha", "evalsha"], ["+lrange", "LRANGE"]]) {
+for (const [missing, words] of [["+set", "SET"], ["+hset", "HSET"], ["+evalsha", "evalsha"], ["+rpush", "RPUSH"]]) {
   redisTest(`without the right ${missing}, the error names it`, async ({ server }) => {
     await using app = await connectAs(server, rights.filter((right) => right !== missing));
     const { backend } = app;
-    const call = missing === "+lrange"
+    const call = missing === "+rpush"
       ? new RedisRateLimiter(backend, "a", 1, 1000).acquire()
       : missing === "+hset"
       ? new RedisSemaphore(backend, "a", 1).acquire()

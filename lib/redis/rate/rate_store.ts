@@ -1,7 +1,6 @@
 /**
  * The interface to the rate limits of a store. Invariant: each granted turn is taken or given back. Each request is
- * judged by its own limit and interval; stored data does not depend on them. Times are milliseconds from now, so that
- * callers need not know the store's clock.
+ * judged by its own budgets. Times are milliseconds from now, so that callers need not know the store's clock.
  *
  * @module
  */
@@ -11,18 +10,13 @@ import type { Command } from "../store/commands.ts";
 
 /** One rate limit in a store, as one caller uses it. */
 export interface StoredRate {
-  readonly keys: readonly [head: string, starts: string];
-  readonly limit: number;
-  readonly interval: number;
-  /** Undefined for a single window. */
-  readonly budgets?: readonly Terms[] | undefined;
+  readonly keys: readonly [head: string, list: string];
+  readonly budgets: readonly Terms[];
 }
 
 export interface StartRequest {
   readonly spec: StoredRate;
-  readonly permits: number;
-  /** Of each budget, if there are budgets. */
-  readonly starts?: Starts;
+  readonly starts: Starts;
   /** The longest wait in milliseconds; less than 0 to take nothing. */
   readonly within: number;
 }
@@ -35,22 +29,17 @@ export interface Turn {
 }
 
 /** The budgets of the last caller, if they differ; undefined if they agree. */
-export type OtherNumbers = readonly Terms[] | undefined;
+export type OtherBudgets = readonly Terms[] | undefined;
 
 export type StartAnswer =
-  | { readonly kind: "turn"; readonly turn: Turn; readonly other: OtherNumbers }
+  | { readonly kind: "turn"; readonly turn: Turn; readonly other: OtherBudgets }
   /** Nothing was taken: the turn would come after `wait`. `remaining` is known if nothing was to be taken. */
-  | { readonly kind: "later"; readonly wait: number; readonly remaining: number; readonly other: OtherNumbers };
+  | { readonly kind: "later"; readonly wait: number; readonly remaining: number; readonly other: OtherBudgets };
 
 /** The argument of {@linkcode RateStore.change}. */
 export interface RateChange {
-  /** Maximum number of starts to give back. */
-  readonly reward?: number;
-  /** Starts to count now. */
-  readonly penalty?: number;
-  /** The same for each budget, if there are budgets. */
-  readonly rewards?: Starts;
-  readonly penalties?: Starts;
+  /** Starts of each budget to count now, or below 0 to give back at most. */
+  readonly starts?: Starts;
   /** Milliseconds to block. */
   readonly block?: number;
 }
@@ -65,7 +54,7 @@ export interface RateStore {
    */
   again(request: StartRequest, turn: Turn, command: Command): Promise<StartAnswer>;
   /** Takes back a turn that its caller does not use. */
-  giveBack(rate: StoredRate, turn: Turn): Promise<void>;
+  giveBack(request: StartRequest, turn: Turn): Promise<void>;
   /** Gives back or counts starts, or blocks. */
   change(rate: StoredRate, change: RateChange, command: Command): Promise<void>;
 }

@@ -33,7 +33,7 @@ export function start(spec: RateSpec, permits: Starts, limits?: WaitOptions): Pr
 /** The milliseconds until a call could start, and how many starts it could make now. Takes nothing. */
 export async function lookAt(spec: RateSpec, starts: Starts): Promise<{ wait: number; remaining: number }> {
   const { namespace: { store }, what } = spec;
-  const request = { spec, permits: starts[0]!, starts, within: -1 };
+  const request = { spec, starts, within: -1 };
   const sent = within(SINGLE_COMMAND, (command) => store.rates.start(request, command));
   const answer = await explained(`look at ${what}`, sent);
   return answer.kind === "later" ? answer : { wait: 0, remaining: 0 };
@@ -143,13 +143,13 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
   }
 
   #warn(other: readonly Terms[]): void {
-    const { resource: { name }, limit, interval, budgets = [{ kind: "window", limit, interval }] } = this.spec;
+    const { resource: { name }, budgets } = this.spec;
     warnDiffering(`rate limiter ${quote(name)}`, wordsOf(budgets), wordsOf(other));
   }
 
   /** Gives a turn back in the background. Without an answer, the start counts as made. */
   #giveBack(turn: Turn): void {
-    this.spec.namespace.store.rates.giveBack(this.spec, turn).catch(() => {});
+    this.spec.namespace.store.rates.giveBack(this, turn).catch(() => {});
   }
 }
 

@@ -23,12 +23,19 @@ let named: readonly string[];
 
 // In Redis, which has Lua 5.1, whole numbers have no fraction as text.
 run("unpack = table.unpack", 0);
-lua.lua_newtable!(state);
-for (const [name, fn] of Object.entries({ call: callRedis, pcall: pcallRedis })) {
-  lua.lua_pushcfunction!(state, fn);
-  lua.lua_setfield!(state, -2, encode(name));
+for (
+  const [table, functions] of Object.entries({
+    redis: { call: callRedis, pcall: pcallRedis },
+    cmsgpack: { pack, unpack },
+  })
+) {
+  lua.lua_newtable!(state);
+  for (const [name, fn] of Object.entries(functions)) {
+    lua.lua_pushcfunction!(state, fn);
+    lua.lua_setfield!(state, -2, encode(name));
+  }
+  lua.lua_setglobal!(state, encode(table));
 }
-lua.lua_setglobal!(state, encode("redis"));
 
 const compiled = new Map<Script, number>();
 
@@ -94,6 +101,18 @@ function pcallRedis(): number {
   return 1;
 }
 
+/** Packs as JSON, which is text; MessagePack is bytes. */
+function pack(): number {
+  push(JSON.stringify(Array.from({ length: lua.lua_gettop!(state) }, (_, i) => read(i + 1))));
+  return 1;
+}
+
+function unpack(): number {
+  const values = JSON.parse(read(1) as string) as unknown[];
+  values.forEach(push);
+  return values.length;
+}
+
 /** Runs the command on the stack. In a cluster, a script may use the keys that it names, and no others. */
 function call(): unknown {
   const count = lua.lua_gettop!(state);
@@ -134,6 +153,7 @@ function push(value: unknown): void {
 function read(index: number): unknown {
   const type = lua.lua_type!(state, index);
   if (type === 3) return lua.lua_tonumber!(state, index);
+  if (type === 1) return Boolean(lua.lua_toboolean!(state, index));
   if (type !== 5) return decode(lua.lua_tolstring!(state, index));
   const list: unknown[] = [];
   const length = lua.lua_rawlen!(state, index);

@@ -7,7 +7,6 @@ import type { Backend } from "../../../lib/redis/mod.ts";
 import { adopt, renew, verify } from "../../../lib/redis/scripts/holds.ts";
 import { inspect } from "../../../lib/redis/scripts/inspect.ts";
 import { acquire, release } from "../../../lib/redis/scripts/state_machine.ts";
-import { againBudgets, changeBudgets, giveBackBudgets, startBudgets } from "../../../lib/redis/rate/budget_scripts.ts";
 import { again, change, giveBack, start } from "../../../lib/redis/rate/scripts.ts";
 import { type Script, script } from "../../../lib/redis/scripts/script.ts";
 import type { Random } from "../../_tools.ts";
@@ -20,10 +19,6 @@ const scripts = [
   verify,
   start,
   again,
-  startBudgets,
-  againBudgets,
-  giveBackBudgets,
-  changeBudgets,
   giveBack,
   change,
   ...[acquire, release, adopt, inspect].flatMap(({ one, weighted }) => [one, weighted]),

@@ -1,0 +1,306 @@
+/**
+ * One rate limit of a store in memory, kept as in `layout.ts`.
+ *
+ * @module
+ */
+import type { Starts } from "../../internal/budgets.ts";
+import type { Terms } from "../../internal/start_log.ts";
+import { now } from "../times.ts";
+import { CHANGE, MOST_MISSING } from "./layout.ts";
+import type { RateChange, StartAnswer } from "./rate_store.ts";
+
+/** By which no real timer fires early, in µs. */
+const EARLY = 2000;
+
+/** Of one budget: the count of all starts; what is missing in a bucket, and since when. */
+interface Level {
+  readonly count: number;
+  readonly missing: number;
+  readonly since: number;
+}
+
+type Levels = readonly Level[];
+
+interface Entry {
+  readonly turn: number;
+  readonly number: number;
+  /** The turn that its caller knows. */
+  readonly told: number;
+  readonly levels: Levels;
+}
+
+interface Call extends Entry {
+  readonly starts: Starts;
+}
+
+const UNUSED: Level = { count: 0, missing: 0, since: 0 };
+
+/** The state after the last start. Times are µs. */
+export class MemoryRate {
+  #entries: Entry[] = [];
+  #levels: Levels = [];
+  #last = -Infinity;
+  #isListed = true;
+  /** The latest number that was given back. */
+  #back = -Infinity;
+  #blocked = -Infinity;
+  #longest = 0;
+  #callers: readonly Terms[] | undefined;
+  /** The latest moment, and the correction of the clock. */
+  #seen = -Infinity;
+  #shift = 0;
+  /** When nothing counts any longer. */
+  #until = -Infinity;
+  // Of the present request.
+  #moment = 0;
+  #budgets: readonly Terms[] = [];
+  #isChanged = false;
+
+  get isOver(): boolean {
+    return this.#until <= this.#time();
+  }
+
+  /** A call that asks far too early has the timer of a replaced clock. */
+  trust(number: number): void {
+    const told = this.#entries.find((entry) => entry.number === number)?.told ?? -Infinity;
+    if (told - this.#time() < EARLY) return;
+    this.#seen = told - 1;
+    this.#shift = Math.max(this.#shift, told - clock());
+  }
+
+  /** Begins a request. */
+  advance(budgets: readonly Terms[]): this {
+    this.#budgets = budgets.map((terms) => ({ ...terms, interval: micros(terms.interval) }));
+    this.#moment = this.#time();
+    this.#isChanged = this.#span() > this.#longest && this.#seen > -Infinity;
+    return this;
+  }
+
+  start(starts: Starts, within: number): StartAnswer {
+    if (this.#hasWindow()) this.#list();
+    const at = Math.max(this.#moment, this.#last + 1, this.#ready(this.#levels, this.#entries, starts));
+    const wait = (at - this.#moment) / 1000;
+    const other = this.#others();
+    if (wait > within) {
+      if (this.#isChanged) this.#save();
+      const waits = this.#moment < this.#blocked || this.#last > this.#moment;
+      return { kind: "later", wait, remaining: waits ? 0 : Math.max(0, this.#remaining()), other };
+    }
+    if (wait > 0) this.#list();
+    this.#take(at, starts);
+    if (this.#hasWindow() || wait > 0) this.#push(at, at);
+    else this.#isListed = false;
+    this.#callers = this.#budgets;
+    this.#save();
+    return { kind: "turn", turn: { wait, number: at }, other };
+  }
+
+  again(starts: Starts, number: number): StartAnswer {
+    const answer = (wait: number): StartAnswer => {
+      if (this.#isChanged) this.#save();
+      return { kind: "turn", turn: { wait, number }, other: undefined };
+    };
+    const index = this.#find(number);
+    const mine = this.#entries[index];
+    if (mine === undefined && number + this.#span() <= this.#moment && this.#blocked <= this.#moment) return answer(0);
+    if (mine !== undefined && mine.turn <= this.#moment) {
+      const ahead = this.#entries.slice(0, index);
+      if (this.#ready(ahead.at(-1)?.levels ?? [], ahead, starts) <= mine.turn) return answer(0);
+    }
+    const calls = mine === undefined ? [] : this.#cut(index).slice(1);
+    const early = calls.filter(({ turn }) => turn <= this.#moment);
+    this.#put(early);
+    this.#list();
+    const at = Math.max(this.#moment, this.#last + 1, this.#ready(this.#levels, this.#entries, starts));
+    this.#take(at, starts, mine?.levels);
+    this.#push(at, number, at);
+    this.#put(calls.slice(early.length), Math.max(0, at - (mine?.turn ?? at)));
+    this.#isChanged = true;
+    return answer((at - this.#moment) / 1000);
+  }
+
+  giveBack(starts: Starts, number: number): void {
+    const index = this.#find(number);
+    const isKnown = index >= 0;
+    if (!isKnown && (this.#hasWindow() || number <= this.#back || number > this.#last)) return;
+    this.#back = Math.max(this.#back, number);
+    const calls = this.#cut(isKnown ? index : this.#firstAfter(this.#moment));
+    if (!isKnown) {
+      this.#levels = this.#levels.map((level, i) => {
+        const { limit = 0, interval = 1 } = this.#budgets[i] ?? {};
+        const surely = Math.max(0, (starts[i] ?? 0) - (this.#moment - number) * limit / interval);
+        return { ...level, missing: Math.max(0, level.missing - surely) };
+      });
+    }
+    this.#put(calls.slice(isKnown ? 1 : 0));
+    this.#save();
+  }
+
+  change({ starts = this.#budgets.map(() => 0), block = 0 }: RateChange): void {
+    if (this.#hasWindow()) this.#list();
+    const calls = this.#cut(this.#firstAfter(this.#moment));
+    if (block > 0) this.#blocked = Math.max(this.#blocked, this.#moment + micros(block));
+    this.#put(this.#rewarded(starts));
+    const counted = starts.map((each, i) => this.#budgets[i]!.kind === "window" ? Math.max(0, each) : each);
+    if (counted.some((each) => each !== 0)) {
+      this.#take(this.#moment, counted);
+      if (this.#hasWindow() || calls.length > 0) this.#push(this.#moment, CHANGE);
+      else this.#isListed = false;
+    }
+    const [first] = calls;
+    const delay = first === undefined ? 0 : this.#ready(this.#levels, this.#entries, first.starts) - first.turn;
+    this.#put(calls, Math.max(0, delay));
+    this.#save();
+  }
+
+  /** Takes the calls off the list from which windows get starts back, and returns what is left of them. */
+  #rewarded(starts: Starts): Call[] {
+    const rewards = this.#budgets.map(({ kind }, i) => kind === "window" ? Math.max(0, -starts[i]!) : 0);
+    const indexes = rewards.map((reward, i) => {
+      const least = (this.#levels[i]?.count ?? 0) - reward;
+      const index = this.#entries.findIndex(({ levels }) => (levels[i]?.count ?? 0) > least);
+      return reward === 0 ? Infinity : Math.max(index, this.#firstAfter(this.#moment - this.#budgets[i]!.interval));
+    });
+    const calls = this.#cut(Math.min(...indexes, this.#entries.length)).reverse().map((call) => {
+      const left = call.starts.map((each, i) => {
+        if (i >= rewards.length || call.turn + this.#budgets[i]!.interval <= this.#moment) return each;
+        const taken = Math.min(rewards[i]!, each);
+        rewards[i]! -= taken;
+        return each - taken;
+      });
+      return { ...call, starts: left };
+    });
+    return calls.reverse();
+  }
+
+  // The entries.
+
+  #find(number: number): number {
+    const index = this.#entries.findIndex((each) => each.number === number && each.turn + this.#span() > this.#moment);
+    if (index >= 0) this.#list();
+    return index;
+  }
+
+  #firstAfter(moment: number): number {
+    const index = this.#entries.findIndex(({ turn }) => turn > moment);
+    return index < 0 ? this.#entries.length : index;
+  }
+
+  #push(turn: number, number: number, told = turn): void {
+    this.#entries.push({ turn, number, told, levels: this.#levels });
+    this.#isListed = true;
+  }
+
+  #list(): void {
+    if (this.#isListed) return;
+    this.#push(this.#last, CHANGE);
+    this.#isChanged = true;
+  }
+
+  /** Takes the entries from this one on off the list, with the starts of each. */
+  #cut(index: number): Call[] {
+    const cut = this.#entries.splice(index);
+    if (cut.length === 0) return [];
+    const before = this.#entries.at(-1);
+    this.#last = before?.turn ?? -Infinity;
+    this.#levels = before?.levels ?? [];
+    return cut.map((entry, i) => {
+      const previous = cut[i - 1]?.levels ?? this.#levels;
+      return { ...entry, starts: entry.levels.map(({ count }, j) => count - (previous[j]?.count ?? 0)) };
+    });
+  }
+
+  #put(calls: readonly Call[], delay = 0): void {
+    for (const { turn, number, told, starts, levels } of calls) {
+      this.#take(turn + delay, starts, levels);
+      this.#push(this.#last, number, told);
+    }
+  }
+
+  // The levels.
+
+  /** @param former The former levels of other callers' buckets. */
+  #take(at: number, starts: Starts, former?: Levels): void {
+    this.#levels = Array.from({ length: Math.max(starts.length, this.#levels.length) }, (_, i) => {
+      const [level = UNUSED, budget, permits = 0] = [this.#levels[i], this.#budgets[i], starts[i]];
+      const count = level.count + Math.max(0, permits);
+      if (budget?.kind !== "bucket") return { ...level, ...former?.[i], count };
+      if (permits === 0) return { ...level, count };
+      return { count, missing: Math.max(0, missingOf(level, budget, at) + permits), since: at };
+    });
+    this.#last = at;
+  }
+
+  /** When the caller's budgets allow these starts behind these entries. */
+  #ready(levels: Levels, entries: readonly Entry[], starts: Starts): number {
+    const times = this.#budgets.map((budget, i) => {
+      const { kind, limit, interval } = budget;
+      const permits = Math.min(starts[i] ?? 0, limit);
+      const level = levels[i] ?? UNUSED;
+      if (permits === 0) return -Infinity;
+      const excess = (kind === "bucket" ? missingOf(level, budget) : level.count) + permits - limit;
+      if (kind === "bucket") return level.since + Math.ceil(excess * interval / limit);
+      const gate = excess > 0 && entries.find((entry) => (entry.levels[i]?.count ?? 0) >= excess);
+      return gate && gate.turn + this.#span() > this.#moment ? gate.turn + interval : -Infinity;
+    });
+    return Math.max(this.#blocked, ...times);
+  }
+
+  #remaining(): number {
+    const [budget] = this.#budgets as [Terms];
+    const { kind, limit, interval } = budget;
+    const level = this.#levels[0] ?? UNUSED;
+    if (kind === "bucket") return Math.floor(limit - missingOf(level, budget, this.#moment) + 1e-9);
+    const over = this.#entries[this.#firstAfter(this.#moment - interval) - 1];
+    return limit - level.count + (over?.levels[0]?.count ?? 0);
+  }
+
+  // The request.
+
+  #hasWindow(): boolean {
+    return this.#budgets.some(({ kind }) => kind === "window");
+  }
+
+  #span(): number {
+    return Math.max(this.#longest, ...this.#budgets.map(({ interval }) => interval));
+  }
+
+  #others(): readonly Terms[] | undefined {
+    if (this.#callers === undefined || JSON.stringify(this.#callers) === JSON.stringify(this.#budgets)) {
+      return undefined;
+    }
+    return this.#callers.map((terms) => ({ ...terms, interval: terms.interval / 1000 }));
+  }
+
+  #save(): void {
+    this.#longest = this.#span();
+    this.#seen = this.#moment;
+    this.#shift = Math.max(this.#shift, this.#moment - clock());
+    this.#entries.splice(0, this.#firstAfter(this.#moment - this.#longest) - 1); // those that are over, but for one
+    const full = this.#budgets.map((budget, i) => {
+      const level = this.#levels[i] ?? UNUSED;
+      const isBucket = budget.kind === "bucket";
+      return isBucket ? level.since + missingOf(level, budget) * budget.interval / budget.limit : -Infinity;
+    });
+    const ends = Math.max(this.#blocked, Math.max(this.#last, this.#moment) + this.#longest, ...full);
+    this.#until = this.#moment + micros(Math.max(1, Math.ceil((ends - this.#moment) / 1000)));
+  }
+
+  /** A moment after the latest one, even if the clock stands still or was set back. */
+  #time(): number {
+    return Math.max(clock() + this.#shift, this.#seen + 1);
+  }
+}
+
+/** What is missing in a bucket; at first, at the moment of its level. */
+function missingOf({ missing, since }: Level, { limit, interval }: Terms, at = since): number {
+  return Math.max(0, Math.min(missing, limit + MOST_MISSING * limit / interval) - (at - since) * limit / interval);
+}
+
+function clock(): number {
+  return Math.floor(now() * 1000);
+}
+
+function micros(ms: number): number {
+  return Math.ceil(ms * 1000);
+}
