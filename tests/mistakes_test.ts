@@ -8,8 +8,10 @@ import { memoryBackend, RedisLock } from "../lib/redis/mod.ts";
 import { runtime, test } from "./_test.ts";
 
 const page = readFileSync(new URL("../docs/mistakes.md", import.meta.url), "utf8");
-const block = /## Mistakes that are caught\n+```console\n([^`]*)```/.exec(page)?.[1] ?? "";
-const lines = block.trimEnd().split("\n").map((line) => line.split(/ {2,}/));
+const table = /## Mistakes that are caught\n+((?:\|.*\n)+)/.exec(page)?.[1] ?? "";
+const lines = table.trimEnd().split("\n").slice(2).map((row) =>
+  [...row.matchAll(/`([^`]+)`/g)].map(([, text]) => text)
+);
 
 const [lock, rw] = [new Lock(), new RwLock()];
 const save = () => {};
@@ -70,7 +72,6 @@ const elsewhere: Readonly<Record<string, RegExp>> = {
   "rw.acquire()": /rw\.acquire is not a function/,
 };
 
-// A remark may follow, behind another gap.
 for (const [code = "", shown = ""] of lines) {
   test(`mistakes: ${code}`, async () => {
     try {
