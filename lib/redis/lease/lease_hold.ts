@@ -12,7 +12,7 @@ import { explain, explained, messageOf } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import type { Renewal, Renewed, Store } from "../store/store.ts";
 import { within } from "../store/commands.ts";
-import { commandLimit, LEAST_LIMIT, LOSSES_APART, type Moment, now } from "../times.ts";
+import { commandLimit, LEAST_LIMIT, LOSSES_APART, type Moment, now, SILENCE } from "../times.ts";
 import { LeaseDeadline } from "./lease_deadline.ts";
 import type { RenewableLease } from "./lease_renewer.ts";
 import { releaseInBackground } from "./release.ts";
@@ -130,10 +130,10 @@ export class LeaseHold implements RenewableLease {
 
   #expire(): void {
     const { namespace: { store }, settings: { renew } } = this.spec;
-    const silence = this.#askedAt === undefined ? undefined : store.silence?.(this.#askedAt);
-    const failure = this.#failure ?? silence;
+    const isAsked = this.#askedAt !== undefined;
+    const failure = this.#failure ?? (isAsked ? store.silence?.(this.#askedAt!, SILENCE) : undefined);
     const expired = `its ttl of ${this.deadline.ttl} ms is over, and it is not renewed (renew: ${renew || false})`;
-    const hasFailed = this.deadline.renewAt < Infinity || failure !== undefined; // it was to be renewed once more
+    const hasFailed = isAsked || this.deadline.renewAt < Infinity || failure !== undefined;
     this.#lose(hasFailed ? "it could not be renewed in time" : expired, failure, !hasFailed && renew === 0);
     // The server may keep it for longer than this process: it was renewed, extended, or taken over.
     if (renew > 0 || this.deadline.number > 0 || this.grant.isAdopted) {

@@ -154,3 +154,31 @@ for (const cluster of [false, true]) {
       assert.deepEqual([released.value, named], [true, [3, cluster ? 1 : 3]]); // its queue may be moving
     }));
 }
+
+test("RedisStore: a release that is sent again because its slot is open has its whole time again", () =>
+  withFakeTime(async (time) => {
+    await computeDigests();
+    const named: number[] = [];
+    const usual = scripted((command) => command === "verify" ? nothing : undefined);
+    const backend = {
+      ...usual,
+      cluster: true,
+      evalsha: async (sha: string, keys: string[], args: string[]) => {
+        if (args.length !== 2 || keys.length === 0 || args[0] === "m") return await usual.evalsha(sha, keys, args);
+        const isFirst = named.push(keys.length) === 1;
+        await new Promise((resolve) => setTimeout(resolve, isFirst ? 900 : 200));
+        if (isFirst) throw new Error("TRYAGAIN Multiple keys request during rehashing of slot");
+        return await usual.evalsha(sha, keys, args);
+      },
+    };
+    const other = await new RedisLock(backend, "b").acquire();
+    const verified = watch(other.verify()); // of another node, which is silent
+    const released = watch((await new RedisLock(backend, "a", { ttl: 3000 }).acquire()).release());
+    await time.pass(1150);
+    assert.deepEqual([released.value, named], [true, [3, 1]]);
+    await time.pass(5000);
+    assert.equal(verified.state, "rejected");
+    const last = watch(other.release());
+    await time.pass(200);
+    assert.equal(last.value, true);
+  }));
