@@ -12,7 +12,7 @@ import { adopt, renew, verify } from "../scripts/holds.ts";
 import { inspect } from "../scripts/inspect.ts";
 import { channelsOf } from "../scripts/script.ts";
 import { acquire, release } from "../scripts/state_machine.ts";
-import { IDLE_KEPT } from "../times.ts";
+import { IDLE_KEPT, now } from "../times.ts";
 import { RedisRates } from "../rate/redis_rates.ts";
 import { acquireAnswer, inspectedPage, pushOf, releaseAnswer, renewedOf, restOf } from "./replies.ts";
 import type { Command } from "./commands.ts";
@@ -81,7 +81,10 @@ export class RedisStore extends ScriptRunner implements Store {
       ? this.run(adopt[holders], holdKeys(spec), adoptArguments(request, adopts), command)
       : this.run(acquire[holders], keys, acquireArguments(request), command);
     this.load(release[holders]); // before it is needed under maxmemory or at the end of a process
-    return acquireAnswer(request, await reply);
+    const answer = acquireAnswer(request, await reply);
+    // Over a slow connection, a first renewal that has to be sent twice may come too late.
+    if (now() - command.at > spec.settings.ttl / 6) this.load(renew);
+    return answer;
   }
 
   async release(spec: StoredName, id: string, command: Command, late: boolean, again = false): Promise<Was> {

@@ -1,0 +1,65 @@
+/** Leases over a slow connection, of clients whose server knows no script. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { type Backend, RedisLock } from "../../lib/redis/mod.ts";
+import { test } from "../_test.ts";
+import { watch, withFakeTime } from "../_tools.ts";
+import { computeDigests, scripted } from "./_scripted.ts";
+
+/** A server that is 150 ms away. It knows the scripts that were sent in full, in whichever form. */
+function farServer() {
+  const known = new Set<string>();
+  const usual = scripted(() => undefined);
+  const away = () => new Promise((resolve) => setTimeout(resolve, 150));
+  const backend: Backend = {
+    async evalsha(sha, keys, args) {
+      await away();
+      const isKnown = known.has(sha);
+      await away();
+      if (!isKnown) throw new Error("NOSCRIPT No matching script. Please use EVAL.");
+      return await usual.evalsha(sha, keys, args);
+    },
+    async eval(script, keys, args) {
+      await away();
+      known.add(createHash("sha1").update(script).digest("hex"));
+      await away();
+      return await usual.eval(script, keys, args);
+    },
+  };
+  return { known, backend };
+}
+
+for (const ttl of [1000, 2000]) {
+  test(`a cold client that is 150 ms away keeps leases of ${ttl} ms, also after SCRIPT FLUSH`, () =>
+    withFakeTime(async (time) => {
+      await computeDigests();
+      const { known, backend } = farServer();
+      const lock = new RedisLock(backend, "a", { ttl });
+      for (let i = 0; i < 2; i++) {
+        const call = watch(lock.acquire());
+        await time.pass(650);
+        const lease = call.value!;
+        const rest = lease.expiresAt - Date.now();
+        assert.ok(rest > ttl - 400, `only ${rest} ms are left`);
+        await time.pass(5 * ttl);
+        assert.equal(lease.signal.aborted, false);
+        const released = watch(lease.release());
+        await time.pass(650);
+        assert.equal(released.value, true);
+        known.clear();
+      }
+    }));
+}
+
+test("the first renewal of such a client takes one round trip if there is time for no more", () =>
+  withFakeTime(async (time) => {
+    await computeDigests();
+    const call = watch(new RedisLock(farServer().backend, "a", { ttl: 1000 }).acquire());
+    await time.pass(650);
+    const { expiresAt } = call.value!;
+    await time.pass(400);
+    assert.ok(call.value!.expiresAt > expiresAt, "it is not renewed yet");
+    const released = watch(call.value!.release());
+    await time.pass(650);
+    assert.equal(released.value, true);
+  }));
