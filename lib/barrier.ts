@@ -104,12 +104,7 @@ export class Barrier {
         for (const { cancellation } of waitersOf(this.#queue)) if (cancellation?.isAborted) cancellation.abort();
       }
       if (!this.#isNextLast()) return this.#queue.wait(party, limits);
-      const parties = this.#queue.takeAll();
-      step(() => {
-        parties.forEach(grant);
-        reportGrant(party);
-      });
-      return Promise.resolve(parties.length);
+      return Promise.resolve(this.#trip(party));
     });
   }
 
@@ -128,6 +123,16 @@ export class Barrier {
   /** Whether the next party is the last. */
   #isNextLast(): boolean {
     return this.#queue.size + 1 === this.#parties;
+  }
+
+  /** Releases all waiting parties, and returns the index of the last party, which does not wait. */
+  #trip(last: Waiter<number>): number {
+    const parties = this.#queue.takeAll();
+    step(() => {
+      parties.forEach(grant);
+      reportGrant(last);
+    });
+    return parties.length;
   }
 
   #rejectAll(state: string): void {
