@@ -15,7 +15,7 @@ export const CONTENDERS = [
 export type Contender = (typeof CONTENDERS)[number];
 
 /** The time in ms after which an orchestrator sends SIGKILL. */
-const KILL_AFTER = 10_000;
+const KILL_AFTER = 30_000;
 
 /** Starts the service with this way to end it. */
 export function startContender(name: Contender, port = 0): Promise<Server> {
