@@ -31,8 +31,6 @@ export class Namespace {
   groupOf(keys: readonly [string, ...string[]]): string {
     return `${this.#number} ${keys[0]}`;
   }
-
-  /** Throws unless the invariants of its parts hold; for tests. */
 }
 
 const storeOf = onceFor((backend: Backend & { readonly [STORE]?: Store }) => backend[STORE] ?? new RedisStore(backend));

@@ -110,7 +110,7 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
     if (joins && hook !== undefined) {
       this.reportWait();
       const deadlock = hook.deadlockOf(resource, this, `acquire ${what}`);
-      if (deadlock !== undefined) this.cancel(deadlock, "error");
+      if (deadlock !== undefined) this.fail(deadlock, "error");
     }
     this.#heartbeatAt = sent.at + heartbeatOf(ttl) + Math.random() * jitterOf(ttl);
     this.#endsAt = Math.max(now() + answer.endsIn + AFTER_LIFE_END, sent.at + LIFE_ENDS_APART);

@@ -80,7 +80,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
     const timeout = this.#timeout || Infinity; // without waiting, the limit of the only command is enough
     if (signal !== undefined || timeout < Infinity) {
       this.#limits = onCancel({ signal, timeout }, (outcome) => {
-        if (outcome === "aborted") this.cancel(reasonOf(signal!), outcome);
+        if (outcome === "aborted") this.fail(reasonOf(signal!), outcome);
         else this.#timeOut();
       });
     }
@@ -149,7 +149,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
     if (this.retries && mayPass && againAt !== undefined) this.timer.set(againAt);
     // The error may pass, but not within the only attempt.
     else if (this.#timeout === 0 && mayPass) this.#timeOut();
-    else this.cancel(explain(`acquire ${this.spec.what}`, this.retry.failure), "error");
+    else this.fail(explain(`acquire ${this.spec.what}`, this.retry.failure), "error");
   }
 
   /** Called when the time of its pause is over. */
@@ -163,7 +163,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
     const command = this.#command;
     const silence = command?.isHeldBack === false ? this.#silence(command, SILENCE) : undefined;
     const cause = this.retry.failure ?? silence ?? withoutArguments(this.spec.namespace.store.backend.failure);
-    this.cancel(this.#timedOut(cause), "timeout");
+    this.fail(this.#timedOut(cause), "timeout");
   }
 
   /**
@@ -174,22 +174,23 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
     return timedOut(`acquire ${this.spec.what}`, this.#timeout, detail, cause === undefined ? undefined : { cause });
   }
 
-  protected cancel(reason: unknown, outcome: GiveUpOutcome): void {
+  /** Ends without a grant: it has failed, timed out, or its signal has aborted. */
+  protected fail(reason: unknown, outcome: GiveUpOutcome): void {
     if (this.settled) return;
-    this.#settle(() => this.#reject(reason));
+    this.#end(() => this.#reject(reason));
     this.reportWait();
     this.#reportGiveUp(outcome);
   }
 
   /** Ends a call that found the resource taken. @param detail Text after the time. Default: the holder. */
   protected refuse(detail?: string): void {
-    this.#settle(() => this.#isTry ? this.#resolve(undefined) : this.#reject(this.#timedOut(undefined, detail)));
+    this.#end(() => this.#isTry ? this.#resolve(undefined) : this.#reject(this.#timedOut(undefined, detail)));
     if (this.waits) this.reportWait();
     if (this.#isReported) this.#reportGiveUp("timeout");
   }
 
   protected grant(result: T, permits = this.permits): void {
-    this.#settle(() => this.#resolve(result), true);
+    this.#end(() => this.#resolve(result), true);
     if (hook !== undefined) hook.grant(this.spec.resource, this, permits);
   }
 
@@ -204,7 +205,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
     if (hook !== undefined) hook.giveUp(this.spec.resource, this, outcome, this.permits);
   }
 
-  #settle(settle: () => void, isGranted = false): void {
+  #end(settle: () => void, isGranted = false): void {
     this.settled = true;
     this.#limits?.end();
     this.timer.clear();
@@ -215,6 +216,4 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
 
   /** Called once it has settled: leaves nothing on the server. */
   protected abstract leave(isGranted: boolean): void;
-
-  /** Throws unless the invariants of a pending call hold; for tests. */
 }

@@ -237,8 +237,6 @@ export class Subscription {
     this.#current = undefined;
     this.#checkTurns(Infinity);
   }
-
-  /** Throws unless the invariants hold; for tests. */
 }
 
 /** Ending a subscription fails only if its connection is gone. */

@@ -238,12 +238,12 @@ export class LeaseHold implements RenewableLease {
     return { id, spec, ttl, number };
   }
 
-  get nextLook(): number {
+  get nextCheck(): number {
     return Math.min(this.deadline.renewAt, this.deadline.at);
   }
 
   /** True slightly early, so that one command renews leases of about the same age. */
-  look(time: number): boolean {
+  checkDue(time: number): boolean {
     if (!this.isHeld(time)) return false;
     this.deadline.checkClocks();
     if (time < this.deadline.renewAt - this.deadline.ttl / 12) return false;

@@ -22,12 +22,12 @@ export interface RenewableLease {
   /** Milliseconds that a command may take. */
   readonly limit: number;
   /** Local time of its next check. */
-  readonly nextLook: number;
+  readonly nextCheck: number;
   /**
    * Ends the lease if its time is over, before its holder can act on it. Returns whether to renew it now. If so, its next
    * check lies ahead.
    */
-  look(time: number): boolean;
+  checkDue(time: number): boolean;
   /** Called with the answer, perhaps late, to a command that was sent at that moment with this number. */
   renewed(sent: Moment, number: number, renewed: Renewed): void;
   /** @param isLate Whether the command counted as unanswered before. */
@@ -41,7 +41,7 @@ export interface RenewableLease {
 export class LeaseRenewer {
   readonly #store: Store;
   readonly #leases = new Set<RenewableLease>();
-  readonly #timer = new Timer((at) => this.#look(firing(at)));
+  readonly #timer = new Timer((at) => this.#checkAll(firing(at)));
   /** Whether each command may have keys of one name only. Set by the server's refusal if the client does not know. */
   #single: boolean;
 
@@ -59,21 +59,19 @@ export class LeaseRenewer {
 
   add(lease: RenewableLease): void {
     this.#leases.add(lease);
-    this.#timer.advance(lease.nextLook);
+    this.#timer.advance(lease.nextCheck);
   }
 
   delete(lease: RenewableLease): void {
     if (this.#leases.delete(lease) && this.#leases.size === 0) this.#timer.clear();
   }
 
-  /** Throws unless the invariants hold; for tests. */
-
   #next(): number {
-    return [...this.#leases].reduce((first, { nextLook }) => Math.min(first, nextLook), Infinity);
+    return [...this.#leases].reduce((first, { nextCheck }) => Math.min(first, nextCheck), Infinity);
   }
 
-  #look(time: number): void {
-    const due = [...this.#leases].filter((lease) => lease.look(time)); // the end of one may end others
+  #checkAll(time: number): void {
+    const due = [...this.#leases].filter((lease) => lease.checkDue(time)); // the end of one may end others
     this.#timer.advance(this.#next());
     const size = this.#single ? 1 : BATCH;
     for (let from = 0; from < due.length; from += size) void this.renew(due.slice(from, from + size));

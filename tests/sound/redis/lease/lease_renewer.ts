@@ -9,7 +9,7 @@ export function assertSoundRenewer(renewer: LeaseRenewer): void {
   const [leases, timer] = stateOf<[leases: Set<RenewableLease>, timer: Timer]>(renewer);
   for (const lease of leases) if (lease instanceof LeaseHold) assertSoundHold(lease);
   assertRules("renewer", {
-    "a lease is looked at too late": timer.at <= Math.min(...[...leases].map(({ nextLook }) => nextLook)),
+    "a lease is checked too late": timer.at <= Math.min(...[...leases].map(({ nextCheck }) => nextCheck)),
     "a timer without leases": leases.size > 0 || timer.at === Infinity,
   });
 }
