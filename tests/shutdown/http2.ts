@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import {
   type ClientHttp2Session,
   connect,
+  constants,
   createSecureServer,
   createServer,
   type Http2SecureServer,
@@ -35,7 +36,7 @@ async function open(server: Http2Server | Http2SecureServer, scheme: string): Pr
   const client = connect(`${scheme}://${host}:${port}`, { rejectUnauthorized: false });
   const session = { client, goaway: false, closed: false };
   client.on("error", () => {});
-  client.on("goaway", () => session.goaway = true);
+  client.on("goaway", (code) => session.goaway = code === constants.NGHTTP2_NO_ERROR);
   client.on("close", () => session.closed = true);
   await new Promise<void>((connected) => client.once("connect", () => connected()));
   return [port, session];

@@ -245,6 +245,8 @@ test(`attach: a refused upgrade gets 503, and causes no error if its client rese
     else end();
   }));
   server.on("upgrade", () => assert.fail("refused ones are not passed on"));
+  const accepted = new Map<number | undefined, Socket>();
+  server.on("connection", (socket: Socket) => void accepted.set(socket.remotePort, socket));
   const port = await listen(server);
   const slow = new Client(connect({ port, host }));
   slow.send("/slow");
@@ -255,8 +257,11 @@ test(`attach: a refused upgrade gets 503, and causes no error if its client rese
   patient.send("/");
   await patient.gets(/done;/);
   await stop(shutdown);
+  const { localPort } = patient.socket;
   patient.send("/echo", "connection: upgrade", "upgrade: echo");
+  patient.write("more than its head");
   await patient.end();
+  await until(() => accepted.get(localPort)!.destroyed); // its end has been read
   assert.match(patient.text, /503 [^]*connection: close[^]*retry-after: 1\r\n[^]*shutting down\.\n$/i);
   for (const socket of sockets) {
     socket.on("error", () => {});
