@@ -132,49 +132,6 @@ test("queue: a call of next that its loop ends has left the queue when observers
   assert.deepEqual(seen, [[0, true, 1]], "the item goes to no call that has ended");
 });
 
-test("queue: observers see calls of kind queue, and may use the queue", async () => {
-  const queue = new Queue<number>(1, { name: "jobs" });
-  const events: string[] = [];
-  const controller = new AbortController();
-  {
-    using _ = observe({
-      wait: ({ kind, name }) => void events.push(`wait ${kind} ${name}`),
-      grant: () => {
-        events.push("grant");
-        assertSoundQueue(queue);
-      },
-      giveUp: ({ outcome }) => {
-        events.push(`give up ${outcome}`);
-        assertSoundQueue(queue);
-        if (outcome === "aborted") queue.tryPut(5);
-      },
-    });
-    const waiting = watch(queue.get({ signal: controller.signal }));
-    const other = watch(queue.get());
-    controller.abort();
-    assert.equal(await states([waiting, other]), "rejected fulfilled");
-    assert.equal(other.value, 5);
-    queue.tryPut(1);
-    const putting = watch(queue.put(2));
-    queue.tryGet();
-    queue.tryGet();
-    const last = watch(queue.get());
-    queue.close();
-    assert.equal(await states([putting, last]), "fulfilled rejected");
-  }
-  const expected = ["wait queue jobs", "wait queue jobs", "give up aborted", "grant", "grant"];
-  assert.deepEqual(events.slice(0, 5), expected);
-  assert.deepEqual(events.slice(5), [
-    "grant", // put 1
-    "wait queue jobs",
-    "grant", // put 2
-    "grant", // get 1
-    "grant", // get 2
-    "wait queue jobs",
-    "give up error",
-  ]);
-});
-
 test("queue: the listener of a signal closes it, and an observer uses it then: it is closed for everything", async () => {
   for (const end of ["close", "cancel"] as const) {
     for (const side of ["get", "put"] as const) {

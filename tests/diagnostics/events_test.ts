@@ -5,19 +5,15 @@ import {
   Barrier,
   BoundedSemaphore,
   Condition,
-  Event,
   type Guard,
   KeyedMutex,
   KeyedRateLimiter,
   Lock,
   Pool,
   QueueFullError,
-  RateLimiter,
   RwLock,
   Semaphore,
-  SetEvent,
   TimeoutLock,
-  type WaitOptions,
 } from "../../mod.ts";
 import { observe } from "../../lib/diagnostics/mod.ts";
 import { test } from "../_test.ts";
@@ -138,56 +134,6 @@ test("events of a semaphore: a request for several permits that is refused as fu
   const seen = recording.seen.map(({ event, permits, outcome }) => [event, permits, outcome]);
   assert.deepEqual(seen, [["grant", 1, undefined], ["giveUp", 3, "full"], ["release", 1, undefined]]);
 });
-
-/** Each joins a queue, and is granted by `open`. */
-const waitable: Record<string, () => { wait(options?: WaitOptions): Promise<unknown>; open(): unknown }> = {
-  event() {
-    const event = new Event({ name });
-    return { wait: (options) => event.wait(options), open: () => event.set() };
-  },
-  "set-event"() {
-    const set = new SetEvent<number>([1], { name });
-    return { wait: (options) => set.wait(options), open: () => set.delete(1) };
-  },
-  barrier() {
-    const barrier = new Barrier(2, { name });
-    return { wait: (options) => barrier.wait(options), open: () => barrier.wait() };
-  },
-  "rate-limiter"() {
-    const limiter = new RateLimiter(1, 100, { name });
-    assert.equal(limiter.tryAcquire(), true);
-    return { wait: (options) => limiter.acquire(options), open: () => {} };
-  },
-};
-
-for (const [kind, make] of Object.entries(waitable)) {
-  test(`events of ${kind}: waited, timed out, aborted, and no release`, () =>
-    withFakeTime(async (time) => {
-      await flushMicrotasks();
-      using ledger = new Ledger();
-      const it = make();
-      using recording = new Recording();
-      const controller = new AbortController();
-      const timed = watch(it.wait({ timeout: 10 }));
-      time.advance(10);
-      const aborted = watch(it.wait({ signal: controller.signal }));
-      controller.abort();
-      const granted = watch(it.wait());
-      await flushMicrotasks();
-      it.open();
-      time.advance(100);
-      await flushMicrotasks();
-      assert.deepEqual([timed.state, aborted.state, granted.state], ["rejected", "rejected", "fulfilled"]);
-      const own = recording.lines.slice(0, 6);
-      assert.deepEqual(
-        own,
-        ["wait", "giveUp", "wait", "giveUp", "wait", "grant"].map((event, i) =>
-          `${event} ${kind} orders${["", " timeout", "", " aborted", "", ""][i]}`
-        ),
-      );
-      ledger.assertSettled();
-    }));
-}
 
 test("events of a condition with a lock of its own: that has the same name", async () => {
   using recording = new Recording();

@@ -58,15 +58,6 @@ test("observe: a call that a full queue refuses has a giveUp, and never waits", 
   assert.deepEqual(snapshot(), []);
 });
 
-test("observe: what is never held has no release", () => {
-  using recording = new Recording();
-  const event = new Thing("event"), waiter = {};
-  event.wait(waiter);
-  event.grant(waiter);
-  event.release(waiter);
-  assert.deepEqual(recording.lines, ["wait event", "grant event"]);
-});
-
 test("observe: a hold that is taken back begins anew under the same guard", () => {
   using recording = new Recording();
   const lock = new Thing(), guard = {};

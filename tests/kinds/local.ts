@@ -167,7 +167,7 @@ export const localKinds: Kinds = {
   Queue: kind({
     make: (options) => new local.Queue<number>(1, options),
     calls: (queue) => {
-      const full = new local.Queue<number>(1);
+      const full = new local.Queue<number>(1, { name: queue.name });
       full.tryPut(1);
       return {
         get: {
