@@ -52,33 +52,6 @@ test("BoundedSemaphore.limit: 0 pauses, and requests wait", async () => {
   assert.equal(seats.limit, 3);
 });
 
-test("RateLimiter: limit and interval can be set; the starts made count against the new window", () =>
-  withFakeTime(async (time) => {
-    const api = new RateLimiter(2, 100);
-    assert.deepEqual([api.tryAcquire(), api.tryAcquire(), api.tryAcquire()], [true, true, false]);
-    const waits = watch(api.acquire());
-    api.limit = 3;
-    assert.equal(await states([waits]), "fulfilled");
-    api.limit = 1; // three starts at 0
-    const next = watch(api.acquire());
-    api.interval = 50;
-    assert.deepEqual([api.limit, api.interval], [1, 50]);
-    time.advance(49);
-    assert.equal(await states([next]), "pending");
-    time.advance(1);
-    assert.equal(await states([next]), "fulfilled");
-    await assert.rejects(api.acquire({ permits: 2 }), RangeError);
-    api.interval = 1000; // the start at 50 counts
-    time.advance(960);
-    assert.equal(api.tryAcquire(), false);
-    time.advance(90);
-    assert.equal(api.tryAcquire(), true);
-    for (const wrong of [-1, 1.5, NaN]) assert.throws(() => api.limit = wrong, RangeError);
-    for (const wrong of [0, -1, NaN, Infinity]) assert.throws(() => api.interval = wrong, RangeError);
-    assert.throws(() => api.limit = "1" as never, TypeError);
-    assert.throws(() => api.interval = null as never, TypeError);
-  }));
-
 test("RateLimiter: a waiter that wants more than a lowered limit waits on", () =>
   withFakeTime(async (time) => {
     const api = new RateLimiter(3, 100);

@@ -181,21 +181,6 @@ test("Pool: a paused pool is idle once its last queued call is cancelled", async
   }
 });
 
-test("Pool: lowered to 0 and raised again in one step, nothing is lost", async () => {
-  const pool = new Pool(1);
-  const all = jobs(3);
-  const runs = all.map((job) => pool.run(job.fn));
-  await flushMicrotasks();
-  pool.limit = 0;
-  all[0]!.finish();
-  await flushMicrotasks();
-  for (const limit of [1, 0, 2, 0]) pool.limit = limit; // 1 and 2 are granted already
-  await flushMicrotasks();
-  assert.equal(startedOf(all), "xxx");
-  for (const job of all) job.finish();
-  await Promise.all(runs);
-});
-
 test("Pool: its name is in messages", async () => {
   const pool = new Pool(1, { name: "crawler" });
   assert.deepEqual([pool.name, new Pool(1).name, new Pool(1, {}).name], ["crawler", undefined, undefined]);
