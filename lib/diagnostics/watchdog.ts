@@ -119,13 +119,13 @@ class Watcher implements Listener, Watchdog {
   /** Minimum time between two checks, in ms. */
   readonly #pause: number;
   // A timer may fire slightly early by the monotonic clock, so its set time counts as reached.
-  readonly #timer = new Timer((at) => this.#look(Math.max(performance.now(), at)));
+  readonly #timer = new Timer((at) => this.#check(Math.max(performance.now(), at)));
   readonly #listening: Disposable;
   /**
    * Nothing is left that could end these waits. A pending promise does not keep a process alive, so the process would
    * end silently.
    */
-  readonly #onBeforeExit = (): void => this.#lookAtWaits(performance.now(), Infinity);
+  readonly #onBeforeExit = (): void => this.#checkWaits(performance.now(), Infinity);
   /** False once it is disposed of, which `report` may do. */
   #isOn = true;
   /** Acquisitions in a deadlock that was already reported. */
@@ -206,15 +206,15 @@ class Watcher implements Listener, Watchdog {
     }
   }
 
-  #look(now: number): void {
-    this.#lookAtWaits(now, now);
+  #check(now: number): void {
+    this.#checkWaits(now, now);
     for (const hold of this.#holds.take(now, MOST_REPORTS)) this.#say(heldLong(hold, now), [hold]);
     this.#wakeUp();
   }
 
   /** @param due The time by which they have lasted too long. */
-  #lookAtWaits(now: number, due: number): void {
-    if (this.#inRuns.take(due).length > 0) this.#lookForDeadlocks(now, due);
+  #checkWaits(now: number, due: number): void {
+    if (this.#inRuns.take(due).length > 0) this.#checkDeadlocks(now, due);
     const before = due > now ? "the process ends while " : "";
     for (const wait of this.#waits.take(due, MOST_REPORTS)) this.#say(waitedLong(wait, now, before), [wait]);
   }
@@ -224,7 +224,7 @@ class Watcher implements Listener, Watchdog {
     return self === Infinity ? [] : findDeadlocks(hub.registry, due - self);
   }
 
-  #lookForDeadlocks(now: number, due: number): void {
+  #checkDeadlocks(now: number, due: number): void {
     for (const deadlock of this.#deadlocks(due)) {
       const acquisitions = deadlock.flatMap(({ hold, wait }) => [hold, wait]);
       this.#say(stuck(deadlock, now), acquisitions);
