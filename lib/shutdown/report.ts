@@ -22,13 +22,9 @@ export interface ShutdownReport {
   readonly ok: boolean;
 }
 
-/** Creates the report. `remaining` lists the labels of the work that was cut. */
-export function report(
-  reason: unknown,
-  remaining: readonly string[],
-  elapsed: number,
-  errors: readonly unknown[],
-): ShutdownReport {
+/** Creates the report. */
+export function report(found: Pick<ShutdownReport, "reason" | "remaining" | "elapsed" | "errors">): ShutdownReport {
+  const { reason, remaining, elapsed, errors } = found;
   const drained = remaining.length === 0;
   const ok = drained && errors.length === 0;
   const made = { ok, reason, drained, remaining, elapsed, errors };
@@ -39,8 +35,7 @@ export function report(
 
 /** Adds errors to a report. */
 export function addErrors([made, more]: [ShutdownReport, readonly unknown[]]): ShutdownReport {
-  const { reason, remaining, elapsed, errors } = made;
-  return more.length === 0 ? made : report(reason, remaining, elapsed, [...errors, ...more]);
+  return more.length === 0 ? made : report({ ...made, errors: [...made.errors, ...more] });
 }
 
 /** How many entries of a list are shown. */

@@ -49,7 +49,8 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   warnIfItStays();
   for (const undo of state.atEnd) undo(); // last, because from here on a signal has its default effect
   state.phase = "finished";
-  return report(state.signal.reason, remaining, performance.now() - started, [...state.errors]);
+  const elapsed = performance.now() - started;
+  return report({ reason: state.signal.reason, remaining, elapsed, errors: [...state.errors] });
 }
 
 /** Waits for the delay. Returns the label of its function if `forced` has cancelled it. */
