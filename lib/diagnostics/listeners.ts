@@ -30,14 +30,9 @@ export type Listener =
     failRenewal?(resource: Resource): void;
   };
 
-type Change = readonly [EventName, EventOf[EventName], Acquisition];
-
 export class Listeners {
   /** Replaced on change, so that iterating over it is safe. */
   #all: readonly Listener[] = [];
-  /** Events that a listener causes wait here until the present one has reached all listeners. */
-  readonly #changes: Change[] = [];
-  #isNotifying = false;
 
   get size(): number {
     return this.#all.length;
@@ -63,26 +58,14 @@ export class Listeners {
     for (const listener of this.#all) guard(() => listener.failRenewal?.(resource));
   }
 
+  /** A listener may dispose of another one. Events that it causes come later, because the hub notes them in order. */
   notify<N extends EventName>(name: N, event: EventOf[N], acquisition: Acquisition): void {
-    this.#changes.push([name, Object.freeze(event), acquisition]);
-    if (this.#isNotifying) return;
-    this.#isNotifying = true;
-    for (const next of this.#changes) {
-      const before = this.#all;
-      for (const listener of before) {
-        if (this.#all === before || this.#all.includes(listener)) call(listener, next); // skips disposed ones
-      }
+    Object.freeze(event);
+    for (const listener of this.#all) {
+      const method = listener[name] as ((event: unknown, acquisition: Acquisition) => void) | undefined;
+      if (this.#all.includes(listener)) guard(() => method?.call(listener, event, acquisition));
     }
-    this.#changes.length = 0;
-    this.#isNotifying = false;
   }
-}
-
-function call(listener: Listener, [name, event, acquisition]: Change): void {
-  guard(() => {
-    const method = listener[name] as ((event: unknown, acquisition: Acquisition) => void) | undefined;
-    method?.call(listener, event, acquisition);
-  });
 }
 
 /** Calls `step`; an error in it becomes an uncaught error. */
