@@ -23,8 +23,8 @@ export const nothing: Promise<never> = new Promise(() => {});
 function commandOf(keys: string[], args: string[]): Command {
   if (keys.length === 0) return "load";
   if (/^[mw]$/.test(args[0]!)) return args.length === 2 ? "verify" : "renew";
-  if (args.length === 5) return "adopt";
-  return args.length === 4 ? "acquire" : "release";
+  if (/^\S+$/.test(args[0]!)) return "adopt"; // an id alone; the others begin with a member, which has spaces, or with ""
+  return /^\d+$/.test(args[1]!) ? "acquire" : "release"; // a time, or the start of the channels
 }
 
 /** Replies with the result of `answer`; if that is undefined, as a server does for a free lock. */

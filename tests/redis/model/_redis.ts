@@ -133,7 +133,7 @@ export class MemoryRedis {
         return changed.length;
       }
     }
-    throw new Error(`unknown command ${name}`);
+    throw unknown(name);
   }
 
   #list(name: string, key: string, args: string[]): unknown {
@@ -160,7 +160,7 @@ export class MemoryRedis {
         items.push(...args);
         break;
       default:
-        throw new Error(`unknown command ${name}`);
+        throw unknown(name);
     }
     if (items.length === 0) this.#entries.delete(key);
     return items.length;
@@ -202,7 +202,7 @@ export class MemoryRedis {
         return args.length / 2;
       }
     }
-    throw new Error(`unknown command ${name}`);
+    throw unknown(name);
   }
 
   #sortedSet(name: string, key: string, args: string[]): unknown {
@@ -238,6 +238,10 @@ export class MemoryRedis {
           id
         );
     }
-    throw new Error(`unknown command ${name}`);
+    throw unknown(name);
   }
+}
+
+function unknown(name: string): Error {
+  return new Error(`this server in memory has no ${name}: add it to tests/redis/model/_redis.ts`);
 }
