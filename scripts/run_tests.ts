@@ -35,7 +35,11 @@ const files = given.filter((argument) => existsSync(argument));
 const options = given.filter((argument) => !files.includes(argument) && argument !== "--deep");
 const unknown = options.find((one, i) => !one.startsWith("-") && !options[i - 1]?.startsWith("-"));
 if (unknown !== undefined) mistake(`there is no file ${unknown}`);
-console.error(`Running the ${isDeep ? "deep" : "everyday"} tests in Deno: one to two minutes on two quiet cores.\n`);
+const what = files.length > 0
+  ? `${files.length} ${files.length === 1 ? "file" : "files"} without checking types`
+  : `the ${isDeep ? "deep" : "everyday"} tests`;
+const time = files.length > 0 ? "" : ": one to two minutes on two quiet cores";
+console.error(`Running ${what} in Deno${time}.\n`);
 const folder = mkdtempSync(join(tmpdir(), "interlock-report-"));
 const wanted = options.find((option) => option.startsWith("--junit-path="))?.slice("--junit-path=".length);
 const report = wanted ?? join(folder, "deno.xml");
@@ -63,6 +67,7 @@ rmSync(folder, { recursive: true });
 groups[Symbol.dispose]();
 if (status === 0) {
   console.error("Left out:");
+  if (files.length > 0) console.error(`  deno check ${files.join(" ")}  only their types`);
   for (const [task, tests] of LEFT_OUT) console.error(`  deno task ${task}  ${tests}`);
 } else if (failures.length === 0) console.error(`\nexit code ${status}, and no failed test says why`);
 else for (const failed of failures.slice(0, 20)) console.error(`\n${show(failed)}`);
