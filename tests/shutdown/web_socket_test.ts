@@ -1,5 +1,6 @@
 /** GracefulShutdown: WebSockets are told, counted and cut. */
 import assert from "node:assert/strict";
+import { WebSocket, WebSocketServer } from "ws";
 import { test } from "../_test.ts";
 import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -179,6 +180,24 @@ test("GracefulShutdown: an upgraded socket is ended, and is in flight once until
   await ended;
   assert.deepEqual(shutdown.labels, ["raw"]);
   client.socket.end();
+  assert.equal((await shutdown.finished).ok, true);
+});
+
+test("GracefulShutdown: a WebSocket of the package ws is in flight once", async () => {
+  const shutdown = quiet();
+  const server = shutdown.attach(createServer());
+  const counted = new Promise<void>((resolve) => {
+    new WebSocketServer({ server }).on("connection", (socket) => {
+      shutdown.webSocket(socket);
+      resolve();
+    });
+  });
+  const client = new WebSocket(`ws://${host}:${await listen(server)}`);
+  const closed = new Promise((resolve) => client.on("close", resolve));
+  await counted;
+  assert.deepEqual(shutdown.labels, ["WebSocket"]);
+  shutdown.request();
+  assert.equal(await closed, 1001);
   assert.equal((await shutdown.finished).ok, true);
 });
 
