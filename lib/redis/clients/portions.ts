@@ -2,12 +2,12 @@
  * Hands over the commands of one step of the event loop in portions. Of thousands of commands in one step, a client would
  * read the first answer after it has written the last command: meanwhile the server would idle, leases would age, and
  * renewals would wait. Invariants: commands keep their order, behind urgent ones; at most {@linkcode MOST} are handed
- * over in one step; while the process is busy, at most {@linkcode MOST_WHEN_BUSY} until they are answered or for
- * {@linkcode SILENCE} ms.
+ * over in one step; while the process is busy, at most {@linkcode MOST_WHEN_BUSY} until they are answered, or none is
+ * for {@linkcode SILENCE} ms.
  *
  * @module
  */
-import { onCancel } from "../../internal/cancellation.ts";
+import { type Cancellation, onCancel } from "../../internal/cancellation.ts";
 import { promised } from "../../internal/check.ts";
 import { SILENCE } from "../times.ts";
 import type { Backend } from "./backend.ts";
@@ -65,20 +65,29 @@ export class Portions {
     portion.push(...this.#waiting.splice(0, most - portion.length));
     this.#isAwaited = isBusy && portion.length > 0;
     this.#began = performance.now();
-    const last = portion.map((handOver) => handOver()).at(-1);
+    const answers = portion.map((handOver) => handOver());
     // Of steps that follow each other by `setImmediate`, Deno reads sockets in one of 61 only (2.9.6).
-    if (isBusy && last !== undefined) void answered(last).then(() => this.#next());
+    if (this.#isAwaited && isBusy) void answered(answers).then(() => this.#next());
   }
 }
 
-/** Resolves once the command is answered, or after some time. */
-function answered(answer: Promise<unknown>): Promise<void> {
+/** Resolves once all are answered, or none has been for {@linkcode SILENCE} ms. */
+function answered(answers: readonly Promise<unknown>[]): Promise<void> {
   return new Promise((resolve) => {
-    const limit = onCancel({ timeout: SILENCE }, () => resolve());
-    const end = () => {
+    let left = answers.length;
+    let seen = left;
+    const check = (): Cancellation =>
+      onCancel({ timeout: SILENCE }, () => {
+        if (left === seen) return resolve();
+        seen = left;
+        limit = check();
+      });
+    let limit = check();
+    const note = () => {
+      if (--left > 0) return;
       limit.end();
       resolve();
     };
-    answer.then(end, end);
+    for (const answer of answers) answer.then(note, note);
   });
 }

@@ -58,11 +58,11 @@ for (const cause of ["a step that took long", "more than 64 others"]) {
 
 test("Portions: commands without an answer keep no other one back", async () => {
   const portions = new Portions();
-  let count = 0;
-  const silent = () => new Promise<void>(() => count++);
-  const answer = () => Promise.resolve(count);
-  for (let i = 0; i < 300; i++) void portions.send(silent);
-  assert.equal(await portions.send(answer), 300);
+  const answers: (() => void)[] = [];
+  for (let i = 0; i < 300; i++) void portions.send(() => new Promise<void>((resolve) => answers.push(resolve)));
+  assert.equal(await portions.send(() => Promise.resolve(answers.length)), 300);
+  for (const answer of answers) answer();
+  await endOfStep();
 });
 
 test("Portions: urgent commands are next, in their order", () =>
