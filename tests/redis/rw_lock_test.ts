@@ -26,7 +26,7 @@ redisTest(
     const lock = new RedisRwLock(backend, "a", { ttl: 3_600_000 });
     for (const free of [(lease: Lease) => lease.release(), () => lock.forceRelease()]) {
       const writer = await lock.writer.acquire();
-      const readers = Array.from({ length: 520 }, () => lock.reader.acquire({ timeout: 15_000 }));
+      const readers = Array.from({ length: 520 }, () => lock.reader.acquire({ timeout: 90_000 }));
       await until(async () => (await lock.inspect()).waiters.length === readers.length);
       assert.equal(await free(writer), true);
       const leases = await Promise.all(readers);
