@@ -112,7 +112,7 @@ function situations(): Record<string, Operation> {
   };
 }
 
-/** Starts are 5 ms apart. */
+/** Starts are 50 ms apart. */
 const rate = (name: string): number => name.includes("RateLimiter") ? 0.1 : 1;
 
 async function growthOf(operation: Operation, share: number): Promise<number> {

@@ -142,7 +142,7 @@ export const localKinds: Kinds = {
     neverHeld: "barrier",
   }),
   RateLimiter: kind({
-    make: (options) => new local.RateLimiter(1, 5, options),
+    make: (options) => new local.RateLimiter(1, 50, options),
     calls: (limiter) => {
       const common = { block: () => (limiter.tryAcquire(), () => {}), waiting: () => limiter.waiting };
       return {
@@ -154,7 +154,7 @@ export const localKinds: Kinds = {
     neverHeld: "rate-limiter",
   }),
   KeyedRateLimiter: kind({
-    make: (options) => new local.KeyedRateLimiter<string>(1, 5, options),
+    make: (options) => new local.KeyedRateLimiter<string>(1, 50, options),
     calls: (limiter) => {
       const common = { block: () => (limiter.tryAcquire("key"), () => {}), waiting: () => limiter.waiting("key") };
       return {

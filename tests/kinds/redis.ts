@@ -26,7 +26,7 @@ export const redisKinds: Kinds = {
     hasName: false,
   }),
   RedisRateLimiter: kind({
-    make: (_, { backend }) => new RedisRateLimiter(backend, "kind", 1, 5),
+    make: (_, { backend }) => new RedisRateLimiter(backend, "kind", 1, 50),
     calls: (limiter) => {
       const block = async () => {
         await limiter.tryAcquire();
