@@ -58,14 +58,11 @@ const what = argv.at(-1)!;
 taken[what]!();
 
 const {
-  acquireAll,
-  Barrier,
   GracefulShutdown,
   KeyedMutex,
   Lock,
   lockOnArguments,
   Pool,
-  Queue,
   shareOnArguments,
   SingleFlight,
   TaskGroup,
@@ -93,19 +90,6 @@ for (const { make, calls } of Object.values(localKinds)) {
   lock.cancel();
   await aborted(waits);
   guard.release();
-}
-{
-  const barrier = new Barrier(2);
-  assert.deepEqual(await Promise.all([barrier.wait(), barrier.wait()]), [0, 1]);
-}
-await (await acquireAll([new Lock(), new KeyedMutex().at(1)], { timeout: 60_000 })).release();
-{
-  const queue = new Queue<number>(1);
-  await queue.put(1);
-  assert.equal(await queue.get(), 1);
-  const waits = queue.get();
-  queue.cancel();
-  await aborted(waits);
 }
 {
   const flights = new SingleFlight();

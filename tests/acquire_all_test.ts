@@ -18,16 +18,7 @@ import {
 import { observe } from "../lib/diagnostics/mod.ts";
 import { memoryBackend, RedisLock } from "../lib/redis/mod.ts";
 import { test } from "./_test.ts";
-import {
-  CountingController,
-  flushMicrotasks,
-  refusesBadOptions,
-  rejectsWith,
-  seeded,
-  states,
-  watch,
-  withFakeTime,
-} from "./_tools.ts";
+import { flushMicrotasks, refusesBadOptions, rejectsWith, seeded, states, watch, withFakeTime } from "./_tools.ts";
 
 test("acquireAll: holds everything, in the list's order, until it is released", async () => {
   const lock = new Lock();
@@ -184,29 +175,6 @@ test("acquireAll: anything without a place is refused before anything is acquire
   await assert.rejects(acquireAll([lock, lock], { signal: AbortSignal.abort() }), TypeError);
   assert.equal(lock.locked, false);
 });
-
-for (const how of ["abort", "time-out"]) {
-  test(`acquireAll: ${how} of the call in the middle gives back what it had`, () =>
-    withFakeTime(async (time) => {
-      const [a, b, c] = [new Lock(), new Lock(), new Lock()];
-      const guard = await c.acquire();
-      const controller = new CountingController();
-      const first = watch(acquireAll([a, b, c]));
-      const middle = watch(acquireAll([c, b, a], { signal: controller.signal, timeout: 50 }));
-      const last = watch(acquireAll([b, c, a]));
-      await flushMicrotasks();
-      assert.deepEqual([a.waiting, c.waiting], [2, 1]);
-      if (how === "abort") controller.abort();
-      else time.advance(50);
-      if (how === "abort") await rejectsWith(middle.promise, controller.signal.reason);
-      else await assert.rejects(middle.promise, /TimeoutError: Cannot acquire all: timed out after 50 ms/);
-      assert.equal(controller.listeners, 0);
-      guard.release();
-      await (await first.promise).release();
-      await (await last.promise).release();
-      assert.deepEqual([a, b, c].map(({ locked, waiting }) => [locked, waiting]), [[false, 0], [false, 0], [false, 0]]);
-    }));
-}
 
 test("acquireAll: a time-out names what it waited for, whatever its name and key are", async () => {
   const users = new KeyedMutex<string>({ name: "users: timed out after 5 ms; held" });

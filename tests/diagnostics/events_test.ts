@@ -256,35 +256,3 @@ test("events of a KeyedRateLimiter: a raised limit has started the calls of all 
   assert.deepEqual(waiting, [0, 0, 0, 0]);
   await Promise.all(starts);
 });
-
-test("events: an observer may use the thing that it observes", async () => {
-  const lock = new Lock({ name }), semaphore = new Semaphore(2, { name });
-  using ledger = new Ledger();
-  const spawned: Promise<unknown>[] = [];
-  let left = 60;
-  const meddle = () => {
-    if (left-- <= 0) return;
-    const signal = AbortSignal.abort();
-    lock.tryAcquire()?.release();
-    spawned.push(lock.run(() => {}), lock.run(() => {}, { timeout: 60_000 }), semaphore.run(() => {}, { permits: 2 }));
-    spawned.push(lock.acquire({ signal }).catch(() => {}));
-  };
-  {
-    using _ = observe({ wait: meddle, grant: meddle, giveUp: meddle, release: meddle });
-    const controller = new AbortController();
-    const holder = await lock.acquire();
-    const waiters = Array.from(
-      { length: 5 },
-      (_, i) => lock.run(() => {}, i % 2 === 0 ? { signal: controller.signal } : {}).catch(() => {}),
-    );
-    controller.abort();
-    holder.release();
-    await Promise.all(waiters);
-    for (let count = -1; count !== spawned.length;) {
-      count = spawned.length;
-      await Promise.all(spawned);
-    }
-  }
-  assert.deepEqual([lock.locked, lock.waiting, semaphore.value, semaphore.waiting], [false, 0, 2, 0]);
-  ledger.assertSettled();
-});

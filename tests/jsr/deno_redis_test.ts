@@ -1,6 +1,6 @@
 /** The real jsr:@db/redis: the contract of every Redis body, push through its second connection, and its failures. */
 import { connect } from "@db/redis";
-import { assert, assertEquals, assertGreater, assertMatch, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import {
   type Acquirable,
   denoRedis,
@@ -10,7 +10,6 @@ import {
   RedisLock,
   RedisRwLock,
   RedisSemaphore,
-  TimeoutError,
 } from "../../lib/redis/mod.ts";
 import { contractSuite } from "../contract_suite.ts";
 import { until } from "../redis/_clients.ts";
@@ -76,40 +75,6 @@ contract("RedisRwLock's writer", (backend) => {
 contract("RedisKeyedMutex", (backend) => {
   const mutex = new RedisKeyedMutex(backend);
   return { held: mutex.at("key"), inspect: () => mutex.inspect("key") };
-});
-
-test("@db/redis: tokens grow from process to process, and a release is pushed to the next one", async () => {
-  await using server = await Server.start();
-  const [one, other] = [await connected(server), await connected(server)];
-  try {
-    const first = await new RedisLock(one.backend, "orders").acquire();
-    const lock = new RedisLock(other.backend, "orders");
-    const waiting = lock.acquire({ timeout: 10_000 });
-    await until(async () => (await lock.inspect()).waiters.length === 1);
-    const commands = await server.calls("evalsha");
-    assertEquals(await first.release(), true);
-    const second = await waiting;
-    assertGreater(second.fencingToken, first.fencingToken);
-    // inspect() in until() counts for itself; a push needs no further acquire.
-    assertEquals(await server.calls("evalsha"), commands + 1);
-    assertEquals(await second.release(), true);
-  } finally {
-    one.close();
-    other.close();
-  }
-});
-
-test("@db/redis: a wait that times out leaves nothing in Redis", async () => {
-  await using server = await Server.start();
-  const { backend, close } = await connected(server);
-  try {
-    const lock = new RedisLock(backend, "orders");
-    await using _ = await lock.acquire();
-    await assertRejects(() => lock.acquire({ timeout: 200 }), TimeoutError);
-    await until(async () => (await lock.inspect()).waiters.length === 0);
-  } finally {
-    close();
-  }
 });
 
 test("@db/redis: the same client twice is refused, no second one means heartbeats", async () => {

@@ -12,7 +12,6 @@ import { GhostWaiterLock } from "./ghost_waiter_lock.ts";
 import { oneKeyCancelled, writersCancelled } from "./half_cancelled.ts";
 import { OpenLock } from "./open_lock.ts";
 import { RestlessPool } from "./restless_pool.ts";
-import { SelfCrowningLock } from "./self_crowning_lock.ts";
 import { StaleGuardLock } from "./stale_guard_lock.ts";
 import { StarvingPool } from "./starving_pool.ts";
 import { StickyFlight } from "./sticky_flight.ts";
@@ -28,10 +27,6 @@ export const broken: readonly { readonly program: Program; readonly complaint: R
   {
     program: threeWant("broken: ghost waiter", () => new GhostWaiterLock(), ["B"]),
     complaint: /^lost wake-up: it is (\w)'s turn, and \1 still waits$/,
-  },
-  {
-    program: threeWant("broken: waiter that crowns itself", () => new SelfCrowningLock()),
-    complaint: /^exclusion: \w was granted while \w holds$/,
   },
   {
     program: twoWait("broken: lost notification", () => {

@@ -184,42 +184,6 @@ async function mixedSettings(
   await harness.server.send("FLUSHALL");
 }
 
-/** Ten thousand waiters lose their subscription three times; afterwards their heartbeats are spread again. */
-async function subscribersKilled(harness: Harness): Promise<void> {
-  const COUNT = 10_000;
-  const BEAT = 3000;
-  const { backend } = await harness.connect();
-  const lock = new RedisLock(backend, "a", { ttl: 3 * BEAT });
-  const controller = new AbortController();
-  const holder = await lock.acquire();
-  const calls = Array.from({ length: COUNT }, () => lock.acquire({ signal: controller.signal }).catch(() => {}));
-  const commands = () => harness.server.calls("evalsha", "eval");
-  await queued(harness, COUNT);
-  const before = await commands();
-  for (let i = 0; i < 3; i++) {
-    await harness.server.send("CLIENT", "KILL", "TYPE", "pubsub");
-    await sleep(1000);
-  }
-  await sleep(BEAT + 3000); // every waiter has sent a heartbeat since
-  const during = await commands() - before;
-  harness.must(during <= 6 * COUNT, `${during} commands while the subscribers of ${COUNT} waiters were killed`);
-  let most = 0;
-  const start = await commands();
-  for (let last = start, end = performance.now() + BEAT; performance.now() < end;) {
-    await sleep(100);
-    const now = await commands();
-    most = Math.max(most, now - last);
-    last = now;
-  }
-  const all = await commands() - start;
-  harness.must(most <= all / 4, `${most} of ${all} heartbeats within 100 ms`);
-  harness.figures.acquisitions++;
-  controller.abort();
-  await Promise.all(calls);
-  await holder.release();
-  await harness.server.send("FLUSHALL");
-}
-
 const PAIRS = [[800, 30_000, 0], [5000, 60_000, 0], [5000, 60_000, 4500], [9000, 9000, 6500], [
   30_000,
   30_000,
@@ -248,5 +212,4 @@ export const waiting: readonly Scenario[] = [
     name: `callers with other settings: ${name}`,
     run: (harness) => mixedSettings(harness, make),
   })),
-  { name: "10,000 waiters whose subscribers are killed three times", run: subscribersKilled },
 ];
