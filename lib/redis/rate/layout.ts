@@ -26,7 +26,7 @@
 export const LOOK = 8;
 
 /** Beyond this count, which is still exact, a start waits until all others are over. */
-const MOST_COUNTED = 2 ** 52;
+export const MOST_COUNTED = 2 ** 52;
 
 /** The longest time in µs, a century, that a penalty empties a bucket for: sums with the present time are exact. */
 export const MOST_MISSING = 100 * 365 * 24 * 3600 * 1e6;
@@ -34,6 +34,8 @@ export const MOST_MISSING = 100 * 365 * 24 * 3600 * 1e6;
 /** Numbers in place of the one by which a call is known: a change of the levels, and a start that was given back. */
 export const CHANGE = -1;
 export const VOID = -2;
+
+const fill = `for j = #levels + 1, width do levels[j] = 0 end`;
 
 /** ARGV[1]: the caller's budgets, such as "20 1000000 5 -60000000": limits and intervals, which are below 0 for buckets. */
 export const begin = `
@@ -49,21 +51,67 @@ if head then
 else
   call('LTRIM', KEYS[2], '1', '0') -- starts without a head have no time
 end
-shift = max(shift, seen + 1 - now) -- the server's clock stands still, or was set back
+if seen + 1 - now > shift then shift = seen + 1 - now end -- the server's clock stands still, or was set back
 local moment = now + shift
 local isChanged = false -- even if the call takes nothing
 local limits, spans, permits, n, hasWindow = {}, {}, {}, 0, false
-for limit, span in string.gmatch(ARGV[1], '(%d+) (-?%d+)') do
-  n = n + 1
+local to = 0
+repeat
+  local limit, span, _
+  n, _, to, limit, span = n + 1, string.find(ARGV[1], '^ ?(%d+) (-?%d+)', to + 1)
   limits[n], spans[n], permits[n] = limit + 0, span + 0, (ARGV[2 + n] or 0) + 0
   hasWindow = hasWindow or spans[n] > 0
-  if max(spans[n], -spans[n]) > longest then longest, isChanged = max(spans[n], -spans[n]), head end
-end
+  local long = spans[n] > 0 and spans[n] or -spans[n]
+  if long > longest then longest, isChanged = long, head end
+until to == #ARGV[1]
 local other = callers ~= ARGV[1] and callers or nil
 local width = n > 0 and spans[n] > 0 and 3 * n - 2 or 3 * n
-local function fill() for j = #levels + 1, width do levels[j] = 0 end end
-fill()
+${fill}
+`;
 
+// These are inserted where they are used: creating a function takes longer than a short command.
+
+/** An expression: what was missing in the i-th bucket with these levels. */
+export const missing = (levels: string): string =>
+  `min(${levels}[3 * i - 1] or 0, limits[i] + ${MOST_MISSING} * limits[i] / -spans[i])`;
+
+/** When the i-th bucket has p permits. */
+export const filled = (levels: string): string =>
+  `(${levels}[3 * i] or 0) + ceil((${missing(levels)} + p - limits[i]) * -spans[i] / limits[i])`;
+
+/** What is missing in the i-th bucket now. */
+export const missingAt = (at: string): string =>
+  `max(0, ${missing("levels")} - (${at} - (levels[3 * i] or 0)) * limits[i] / -spans[i])`;
+
+/** Counts `starts` of each budget, below 0 for a reward of a bucket; `former`: the levels of other callers' buckets. */
+export const take = `
+  for i = 1, #starts do
+    local j, p = 3 * i - 2, starts[i]
+    levels[j] = (levels[j] or 0) + (p > 0 and p or 0)
+    if spans[i] and spans[i] < 0 then
+      if p ~= 0 then levels[j + 1], levels[j + 2] = max(0, ${missingAt("at")} + p), at end
+    elseif former then
+      levels[j + 1], levels[j + 2] = former[j + 1] or levels[j + 1], former[j + 2] or levels[j + 2]
+    end
+  end
+  last = at
+`;
+
+export const save = `
+  local ends = (last > moment and last or moment) + longest
+  if blocked > ends then ends = blocked end
+  for i = 1, n do
+    if spans[i] < 0 and levels[3 * i - 1] > limits[i] then
+      ends = max(ends, levels[3 * i] + ${missing("levels")} * -spans[i] / limits[i])
+    end
+  end
+  local life = ceil((ends - moment) / 1000)
+  local state = encode(moment, shift, blocked, longest, last, back, isListed, callers or ARGV[1], levels)
+  call('SET', KEYS[1], state, 'PX', life)
+  if isListed then call('PEXPIRE', KEYS[2], life) end
+`;
+
+export const functions = `
 local function read(text)
   local all = { decode(text) }
   local turn = table.remove(all, 1)
@@ -105,26 +153,8 @@ local function list()
   flush()
   isChanged = true
 end
--- What was missing in the i-th bucket with these levels, and when.
-local function missing(levels, i)
-  return min(levels[3 * i - 1] or 0, limits[i] + ${MOST_MISSING} * limits[i] / -spans[i]), levels[3 * i] or 0
-end
-local function missingAt(i, at)
-  local permits, since = missing(levels, i)
-  return max(0, permits - (at - since) * limits[i] / -spans[i])
-end
--- Counts these starts of each budget, below 0 for a reward of a bucket; with the former levels of other callers' buckets.
 local function take(at, starts, former)
-  for i = 1, #starts do
-    local j, p = 3 * i - 2, starts[i]
-    levels[j] = (levels[j] or 0) + max(0, p)
-    if spans[i] and spans[i] < 0 then
-      if p ~= 0 then levels[j + 1], levels[j + 2] = max(0, missingAt(i, at) + p), at end
-    elseif former then
-      levels[j + 1], levels[j + 2] = former[j + 1] or levels[j + 1], former[j + 2] or levels[j + 2]
-    end
-  end
-  last = at
+${take}
 end
 -- When the caller's budgets allow these starts behind all entries but the last k, with the levels at that place; or
 -- sooner, if that is at \`by\` or before.
@@ -134,8 +164,7 @@ local function ready(before, k, starts, by)
     local p, j, limit, span = min(starts[i] or 0, limits[i]), 3 * i - 2, limits[i], spans[i]
     local total = before[j] or 0
     if p > 0 and span < 0 then
-      local permits, since = missing(before, i)
-      at = max(at, since + ceil((permits + p - limit) * -span / limit))
+      at = max(at, ${filled("before")})
     elseif p > 0 and total + p > limit then
       local function is(each) return (each.levels[j] or 0) >= total + p - limit end
       local gate = entry(k + floor(limit / p)) or entry(0) -- if all calls have as many starts as this one
@@ -157,17 +186,7 @@ local function trim()
 end
 local function save()
   flush()
-  local ends = max(blocked, max(last, moment) + longest)
-  for i = 1, n do
-    if spans[i] < 0 then
-      local permits, since = missing(levels, i)
-      ends = max(ends, since + permits * -spans[i] / limits[i])
-    end
-  end
-  local life = max(1, ceil((ends - moment) / 1000))
-  local state = encode(moment, shift, blocked, longest, last, back, isListed, callers or ARGV[1], levels)
-  call('SET', KEYS[1], state, 'PX', life)
-  if isListed then call('PEXPIRE', KEYS[2], life) end
+${save}
 end
 `;
 
@@ -179,7 +198,7 @@ local function cut(k)
   local calls, texts = {}, call('LRANGE', KEYS[2], -k, '-1')
   call('LTRIM', KEYS[2], '0', -k - 1)
   last, levels = before and before.turn or 0, before and before.levels or {}
-  fill()
+  ${fill}
   local previous = levels
   for x, text in ipairs(texts) do
     local each = read(text)

@@ -48,10 +48,11 @@ function textOf(budgets: readonly Terms[]): string {
   }).join(" ");
 }
 
-/** 1 wait turn | 0 wait remaining, and then the budgets of other callers */
+/** A turn, if it is now | 1 wait turn | 0 wait remaining, and then the budgets of other callers */
 function startAnswer(reply: unknown): StartAnswer {
-  const [code, wait = NaN, number = NaN] = numbersOf(reply);
-  const text = (reply as unknown[])[3];
+  const numbers = numbersOf(reply);
+  const [code, wait = NaN, number = NaN] = numbers.length === 1 && numbers[0]! > 1e12 ? [1, 0, ...numbers] : numbers;
+  const text = Array.isArray(reply) ? reply[3] : undefined;
   if ((code !== 0 && code !== 1) || !(wait >= 0) || !Number.isSafeInteger(number)) {
     throw new UnansweredError(`the answer has another shape: ${String(reply)}`);
   }

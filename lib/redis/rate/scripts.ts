@@ -10,7 +10,20 @@
  * @module
  */
 import { type Script, script } from "../scripts/script.ts";
-import { begin, CHANGE, edit, LOOK, search, VOID } from "./layout.ts";
+import {
+  begin,
+  CHANGE,
+  edit,
+  filled,
+  functions,
+  LOOK,
+  missingAt,
+  MOST_COUNTED,
+  save,
+  search,
+  take,
+  VOID,
+} from "./layout.ts";
 
 /**
  * With more calls than this behind it, a start that is given back counts until its turn: rewriting the calls would take
@@ -22,11 +35,39 @@ const REWRITTEN = 200;
 const REWARDED = 5000;
 
 /**
- * ARGV[2]: the longest wait in µs ("" for any; -1 to take nothing), and then the permits of each budget. Returns 1 wait
- * turn | 0 wait (nothing taken) remaining (of the first budget), and then the budgets of a caller with others, if there
- * is one.
+ * ARGV[2]: the longest wait in µs ("" for any; -1 to take nothing), and then the permits of each budget. Returns the
+ * turn, if it is now | 1 wait turn | 0 wait (nothing taken) remaining (of the first budget), and then the budgets of a
+ * caller with others, if there is one.
  */
 export const start: Script = script(`${begin}
+-- The usual case: it starts now, and there is nothing to drop.
+local isFree, isDue = ARGV[2] ~= '-1' and last < moment and blocked <= moment and (isListed or not hasWindow), false
+for i = 1, isFree and n or 0 do
+  local p, j = permits[i], 3 * i - 2
+  local total = levels[j] + p
+  if spans[i] < 0 then
+    isFree = isFree and (levels[j + 1] + p <= limits[i] or ${filled("levels")} <= moment)
+  elseif total > limits[i] and p > 0 then -- the gate is over, or one behind it
+    local text = call('LINDEX', KEYS[2], -floor(limits[i] / p)) or call('LINDEX', KEYS[2], '0')
+    local all = text and { decode(text) } or {}
+    isFree = isFree and (all[1] or 0) > 1e12 and all[1] + spans[i] <= moment and (all[j + 1] or 0) >= total - limits[i] and total < ${MOST_COUNTED}
+  end
+  isDue = isDue or hasWindow and total % ${LOOK} < p
+end
+if isDue then
+  local text = call('LINDEX', KEYS[2], '${LOOK - 1}')
+  local turn = text and decode(text) or moment
+  isFree = isFree and max(turn, -turn) + longest > moment
+end
+if isFree then
+  local at, starts, former = moment, permits, nil
+  ${take}
+  isListed, callers = hasWindow, ARGV[1]
+  if hasWindow then call('RPUSH', KEYS[2], encode(at, unpack(levels))) end
+  ${save}
+  return other and { 1, 0, at, other } or at
+end
+${functions}
 if hasWindow then list() end
 local at = max(moment, last + 1, ready(levels, 0, permits, moment)) -- nothing overtakes those that sleep until their turn
 local wait = at - moment
@@ -35,7 +76,8 @@ if ARGV[2] == '-1' or ARGV[2] ~= '' and wait > ARGV[2] + 0 then
   local remaining = 0
   if moment >= blocked and last <= moment then
     if spans[1] < 0 then
-      remaining = floor(limits[1] - missingAt(1, moment) + 1e-9)
+      local i = 1
+      remaining = floor(limits[1] - ${missingAt("moment")} + 1e-9)
     else
       local over = entry(after(moment - spans[1]) + 1)
       remaining = limits[1] - levels[1] + (over and over.levels[1] or 0)
@@ -65,7 +107,7 @@ return { 1, wait, at, other }
  * ARGV[2]: the number of the call, and then its permits. Returns 1 wait number, as start. A call that is late goes behind
  * those that may have started since its turn. One that is not there, as after a loss of data, goes to the end.
  */
-export const again: Script = script(`${begin}${edit}${search}
+export const again: Script = script(`${begin}${functions}${edit}${search}
 local mine = ARGV[2] + 0
 local k = find(mine)
 local turn, mayStart = k and entry(k).turn, not k and mine + longest <= moment and blocked <= moment -- it is over by now
@@ -93,7 +135,7 @@ return { 1, at - moment, mine }
  * ARGV[2]: the number of the call, and then its permits. Returns 1, or 0 if there is nothing to give back any more. A
  * start without an entry gives a bucket what surely is still missing; the order of numbers tells one that runs twice.
  */
-export const giveBack: Script = script(`${begin}${edit}${search}
+export const giveBack: Script = script(`${begin}${functions}${edit}${search}
 local mine = ARGV[2] + 0
 local k = find(mine)
 if not k and (hasWindow or mine <= back or mine > last) then return 0 end
@@ -123,7 +165,7 @@ return 1
 `);
 
 /** ARGV[2]: µs to block, and then the starts of each budget to count; below 0 to give back. Returns 1. */
-export const change: Script = script(`${begin}${edit}
+export const change: Script = script(`${begin}${functions}${edit}
 if hasWindow then list() end
 local calls = cut(last > moment and after(moment) or 0) -- those that sleep until their turn
 if ARGV[2] + 0 > 0 then blocked = max(blocked, moment + ARGV[2]) end

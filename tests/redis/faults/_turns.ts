@@ -3,10 +3,11 @@
  * another one. Invariant: a turn that was given back is none.
  */
 import type { Backend } from "../../../lib/redis/mod.ts";
+import { giveBack, start } from "../../../lib/redis/rate/scripts.ts";
 import { CLOCK } from "./_clock.ts";
 
-const ANSWER = "return { 1, wait, turn, other, otherInterval }";
-const WITH_TIMES = ANSWER.replace("other,", `now, call('GET', '${CLOCK}') or 0, other,`);
+const ANSWER = /return (?:other and )?\{ 1, (wait|0), at, other \}(?: or at)?/g;
+const WITH_TIMES = `return { 1, $1, at, now, call('GET', '${CLOCK}') or 0, other }`;
 
 export class Turns {
   /** By their turns in the time of the limit. */
@@ -22,14 +23,12 @@ export class Turns {
       },
       eval: async (source, keys, args) => {
         if (!keys[0]?.includes(":rate:")) return await backend.eval(source, keys, args);
-        const starts = args.length === 4;
-        if (starts && !source.includes(ANSWER)) throw new Error("a script that answers in another way");
-        if (!starts) this.#turns.delete(args[2]!); // it gives back
+        if (source === giveBack.source) this.#turns.delete(args[1]!);
         const answer = await backend.eval(source.replace(ANSWER, WITH_TIMES), keys, args) as number[];
-        if (starts && answer[0] === 1) {
-          const [now, ahead] = answer.splice(3, 2);
-          this.#turns.set(String(answer[2]), now! - Number(ahead) * 1e6 + answer[1]!);
-        }
+        if (source !== start.source || answer[0] !== 1) return answer;
+        if (answer.length < 5) throw new Error("a script that answers in another way");
+        const [now, ahead] = answer.splice(3, 2);
+        this.#turns.set(String(answer[2]), now! - Number(ahead) * 1e6 + answer[1]!);
         return answer;
       },
     };
