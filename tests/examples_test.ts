@@ -18,6 +18,7 @@ const expected: Record<string, string[] | { testedBy: string }> = {
   timeout_lock: ["Promise.race against a timer: stuck forever? true", "TimeoutLock: stuck forever? false"],
   crawl_rate: { testedBy: "long/redis_examples_test.ts" },
   crawl_roles: { testedBy: "long/redis_examples_test.ts" },
+  llm_gateway: { testedBy: "long/redis_examples_test.ts" },
   cron_once: { testedBy: "long/redis_examples_test.ts" },
   hand_over: { testedBy: "long/redis_examples_test.ts" },
   one_leader: { testedBy: "long/redis_examples_test.ts" },

@@ -22,6 +22,11 @@ const expected: Record<string, string[]> = {
   one_leader: ["the leader was killed, and the other one leads: true"],
   cron_once: ["3 machines, 1 run, 1 machine that ran it", "a minute later it runs again: true"],
   crawl_rate: ["3 crawlers, 30 pages", "no quicker than the limit: true"],
+  llm_gateway: [
+    "two processes, 8 requests, 6 answers",
+    "429 with a Retry-After of up to a minute: true",
+    "6 answers took 50 tokens each, not 100: true",
+  ],
   crawl_roles: [
     "roles: lists details details details comments comments",
     "one on details was killed, and a new one took its place: true",
