@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { KeyedMutex, Lock } from "../../mod.ts";
 import { dashboard } from "../../lib/dashboard/mod.ts";
 import { observe, watchdog } from "../../lib/diagnostics/mod.ts";
+import { drawHistogram, Histogram } from "../../lib/dashboard/histogram.ts";
 import { Tracks } from "../../lib/dashboard/tracks.ts";
 import { quote } from "../../lib/internal/check.ts";
 import { hook } from "../../lib/internal/hook.ts";
@@ -369,4 +370,14 @@ test("dashboard: whatever a name, a key or a class looks like, the page has no c
       ),
     );
   }
+});
+
+test("dashboard: the numbers below a histogram stand where the classes of its bars end", () => {
+  const picture = drawHistogram("Waiting", new Histogram());
+  const ends = new Map(
+    [...picture.matchAll(/<rect x="(\d+)".*?: (?:from .*?)?to (.*?)</g)].map(([, x, end]) => [x, end]),
+  );
+  const numbers = [...picture.matchAll(/<text x="(\d+)".*?>(.*?)</g)];
+  assert.equal(numbers.length, 4);
+  for (const [, x, text] of numbers) assert.equal(ends.get(`${Number(x) - 26}`), text);
 });

@@ -54,6 +54,9 @@ test("WebRwLock: wrong arguments, its name, and its messages", async () => {
   for (const name of [undefined, 5]) assert.throws(() => new WebRwLock(name as never, { locks }), TypeError);
   assert.throws(() => new WebRwLock("-a", { locks }), RangeError);
   assert.throws(() => new WebRwLock("a", { locks: {} as never }), TypeError);
+  for (const options of [null, 5]) {
+    assert.throws(() => new WebRwLock("a", options as never), /TypeError: options must be/);
+  }
   const lock = new WebRwLock("cache", { locks });
   assert.match(inspect(lock), /^WebRwLock \{ name: ['"]cache['"] \}$/);
   await lock.writer.run(() =>

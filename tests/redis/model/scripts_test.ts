@@ -154,17 +154,34 @@ for (const { kind, holders, limit, own, code } of KINDS) {
   }
 }
 
-test("scripts: one run grants at most 200 waiters, and the next one those behind them", () => {
-  const redis = new MemoryRedis();
+/** Runs a script of a read-write lock, of which a writer has all 1000. */
+function readWriteLock(redis: MemoryRedis) {
   const keys = keysOf("interlock:", "rw", "a");
-  const run = (which: "acquire" | "release", n: number, weight: number, ...args: unknown[]) =>
+  return (which: "acquire" | "release", n: number, weight: number, ...args: unknown[]) =>
     evaluate(redis, (which === "acquire" ? acquire : release).weighted, keys, [
       `${String(n).padStart(ID_LENGTH, "0")} ${weight} 1000 `,
       ...args.map(String),
     ]);
+}
+
+test("scripts: one run grants at most 200 waiters, and the next one those behind them", () => {
+  const redis = new MemoryRedis();
+  const run = readWriteLock(redis);
   run("acquire", 0, 1000, TTL + IDLE_KEPT, 0, CHANNELS);
   for (let n = 1; n <= 201; n++) run("acquire", n, 1, TTL + IDLE_KEPT, 0, CHANNELS);
   const granted = () => redis.published.splice(0).length;
   assert.deepEqual([run("release", 0, 1000, CHANNELS), granted()], [[1, 2, 0], 200]);
   assert.deepEqual([run("release", 0, 1000, CHANNELS, "serve"), granted()], [[1], 1]);
+});
+
+test("scripts: one run drops at most 200 waiters whose lives are over, and says that others are left", () => {
+  const redis = new MemoryRedis();
+  const run = readWriteLock(redis);
+  run("acquire", 0, 1000, 100 * TTL + IDLE_KEPT, 0, CHANNELS);
+  for (let n = 1; n <= 201; n++) run("acquire", n, 1, TTL + IDLE_KEPT, 0, CHANNELS);
+  redis.now += 2 * (TTL + IDLE_KEPT) * 1000;
+  for (const unfinished of [1, 0]) { // it joins once all are gone
+    assert.equal(run("acquire", 999, 1, TTL + IDLE_KEPT, 0, CHANNELS)[5], unfinished);
+    assert.equal(redis.call("ZCARD", keysOf("interlock:", "rw", "a")[2]), 1);
+  }
 });
