@@ -85,7 +85,7 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
     } else if (this.#canTrust(sent)) {
       this.#granted(answer, sent);
     } else {
-      if (!this.retry.refused()) throw new UnansweredError("the answer came too late");
+      if (!this.retry.grantedTooLate()) throw new UnansweredError("the answer came too late");
       return this.ask();
     }
     this.retry.answered();

@@ -10,7 +10,7 @@ import { NoAnswerError, UnansweredError } from "../errors.ts";
 import { backoff, commandLimit, LEAST_LIMIT, LEAST_TRYING, now, ONE_ATTEMPT } from "../times.ts";
 
 /** Maximum number of grants in a row that come after their own end, as when a clock of tests comes or goes. */
-const REFUSALS = 3;
+const MOST_LATE = 3;
 
 export class RetryPolicy {
   /** Local time at which the call ends at the latest. */
@@ -19,7 +19,7 @@ export class RetryPolicy {
   /** Whether the call has neither timeout nor signal. */
   readonly #endless: boolean;
   #failures = 0;
-  #refusals = 0;
+  #late = 0;
   /** When the client took the first of the commands that have failed since an answer. */
   failingSince: number | undefined;
   /** The reason why the last commands failed; undefined after an answer. */
@@ -42,12 +42,12 @@ export class RetryPolicy {
   }
 
   /** Called when a grant has come after its own end. Returns whether to ask again at once. */
-  refused(): boolean {
-    return this.#refusals++ < REFUSALS;
+  grantedTooLate(): boolean {
+    return this.#late++ < MOST_LATE;
   }
 
   answered(): void {
-    this.#failures = this.#refusals = 0;
+    this.#failures = this.#late = 0;
     this.failingSince = this.failure = undefined;
   }
 
