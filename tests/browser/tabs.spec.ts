@@ -1,9 +1,9 @@
-/** Two tabs of one origin import the built package and take turns with a WebLock. */
+/** Two tabs of one origin import the file that the built package has for `import` and take turns with a WebLock. */
 import { expect, type Page } from "@playwright/test";
 import { test } from "./_page.ts";
 
 const HTML = `<!DOCTYPE html><link rel="icon" href="data:,"><title>tab</title><script type="module">
-  import { WebLock, WebRwLock } from "/npm/lib/web/mod.js";
+  import { WebLock, WebRwLock } from "/npm/dist/interlock-web.js";
   Object.assign(globalThis, { lock: new WebLock("orders"), rw: new WebRwLock("orders") });
 </script>`;
 
