@@ -24,53 +24,23 @@ const bundlers = {
   webpack: (out) =>
     new Promise((resolve, reject) =>
       webpack(
-        {
-          mode: "production",
-          target: "node",
-          entry,
-          output: { path: folder, filename: out },
-        },
-        (error, stats) =>
-          error || stats.hasErrors()
-            ? reject(error ?? new Error(stats.toString()))
-            : resolve(),
+        { mode: "production", target: "node", entry, output: { path: folder, filename: out } },
+        (error, stats) => error || stats.hasErrors() ? reject(error ?? new Error(stats.toString())) : resolve(),
       )
     ),
-  esm: (out) =>
-    build({
-      entryPoints: [entry],
-      bundle: true,
-      format: "esm",
-      outfile: join(folder, out),
-    }),
+  esm: (out) => build({ entryPoints: [entry], bundle: true, format: "esm", outfile: join(folder, out) }),
   cjs: (out) =>
-    build({
-      entryPoints: [entry],
-      bundle: true,
-      format: "cjs",
-      platform: "node",
-      outfile: join(folder, out),
-    }),
-  "rolldown esm": (out) =>
-    rolldown({
-      input: entry,
-      output: { file: join(folder, out), format: "esm" },
-    }),
+    build({ entryPoints: [entry], bundle: true, format: "cjs", platform: "node", outfile: join(folder, out) }),
+  "rolldown esm": (out) => rolldown({ input: entry, output: { file: join(folder, out), format: "esm" } }),
   "rolldown cjs": (out) =>
-    rolldown({
-      input: entry,
-      platform: "node",
-      output: { file: join(folder, out), format: "cjs" },
-    }),
+    rolldown({ input: entry, platform: "node", output: { file: join(folder, out), format: "cjs" } }),
 };
 
 const shown = {};
 for (const [name, bundle] of Object.entries(bundlers)) {
   const out = `${name}.${name.endsWith("esm") ? "mjs" : "cjs"}`;
   await bundle(out);
-  shown[name] = execFileSync(process.execPath, [join(folder, out)], {
-    encoding: "utf8",
-  }).trim();
+  shown[name] = execFileSync(process.execPath, [join(folder, out)], { encoding: "utf8" }).trim();
 }
 rmSync(folder, { recursive: true });
 console.log(JSON.stringify(shown));
