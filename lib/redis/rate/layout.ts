@@ -25,6 +25,9 @@
 /** One start in LOOK checks for entries to drop. */
 export const LOOK = 8;
 
+/** A call that was moved behind others is looked for behind this number of them. */
+const MOVED = 200;
+
 /** Beyond this count, which is still exact, a start waits until all others are over. */
 export const MOST_COUNTED = 2 ** 52;
 
@@ -222,16 +225,19 @@ end
 export const search = `
 -- The k of the call with this number, unless it was given back or is over.
 local function find(mine)
-  local function check(k)
-    local each = k > 0 and entry(k)
-    if not each or each.first ~= mine or each.turn + longest <= moment then return nil end
-    if isListed then return k end
-    list()
-    return k + 1
+  local k = 1 + earliest(0, function(each) return (each.first > 0 and each.first or each.turn) > mine end)
+  local each = entry(k)
+  if not each or each.first ~= mine then -- perhaps it was moved behind calls that came later
+    local later = after(mine - 1)
+    for x = later, max(1, later - ${MOVED}), -1 do
+      k, each = x, entry(x)
+      if each.first == mine then break end
+    end
   end
-  local k = check(1 + earliest(0, function(each) return (each.first > 0 and each.first or each.turn) > mine end))
-  for x = k and 0 or after(mine - 1), 1, -1 do -- it was moved behind calls that came later
-    k = k or check(x)
+  if not each or each.first ~= mine or each.turn + longest <= moment then return nil end
+  if not isListed then
+    list()
+    k = k + 1
   end
   return k
 end

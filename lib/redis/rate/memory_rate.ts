@@ -103,7 +103,8 @@ export class MemoryRate {
     const index = this.#find(number);
     const mine = this.#entries[index];
     if (mine === undefined && number + this.#span() <= this.#moment && this.#blocked <= this.#moment) return answer(0);
-    if (mine !== undefined && mine.turn <= this.#moment) {
+    if (mine !== undefined && mine.turn > this.#moment) return answer((mine.turn - this.#moment) / 1000); // it was moved
+    if (mine !== undefined) {
       const ahead = this.#entries.slice(0, index);
       if (this.#ready(ahead.at(-1)?.levels ?? [], ahead, starts) <= mine.turn) return answer(0);
     }

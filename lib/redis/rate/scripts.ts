@@ -110,14 +110,18 @@ return { 1, wait, at, other }
 export const again: Script = script(`${begin}${functions}${edit}${search}
 local mine = ARGV[2] + 0
 local k = find(mine)
-local turn, mayStart = k and entry(k).turn, not k and mine + longest <= moment and blocked <= moment -- it is over by now
-if k and turn <= moment then
+local each = k and entry(k)
+local turn = each and each.turn
+local wait = not k and mine + longest <= moment and blocked <= moment and 0 or nil -- it is over by now
+if k and turn > moment then -- it was moved
+  wait = turn - moment
+elseif k then
   local before = entry(k + 1)
-  mayStart = ready(before and before.levels or {}, k, permits, turn) <= turn
+  if ready(before and before.levels or {}, k, permits, turn) <= turn then wait = 0 end
 end
-if mayStart then
+if wait then
   if isChanged then save() end
-  return { 1, 0, mine }
+  return { 1, wait, mine }
 end
 local calls = cut(k or 0)
 local x = put(calls, 2, 0, function(each) return each.turn <= moment end)
