@@ -1,6 +1,7 @@
 /**
  * `deno task setup [--long]`: installs what the other tasks need from npm, and shows that it is at work. Prints nothing and
- * takes no time while node_modules is what package.json and deno.lock ask for. With --long also what the long tests need,
+ * takes no time while node_modules is what package.json and deno.lock ask for; `deno install` alone would ask JSR each
+ * time, for packages that tests/jsr has to itself. With --long also what the long tests need,
  * as no test downloads anything: other run-times, frameworks and surroundings.
  */
 import { spawnSync } from "node:child_process";

@@ -1,7 +1,7 @@
 /**
  * `node --import ./scripts/transpile.mjs`: `.ts` files that this Node cannot run go through esbuild as they are
  * loaded. That is everything on a Node that strips no types, and files with decorators on one that does; types are then
- * stripped by Node itself, so that running the source unbuilt is really tested.
+ * stripped by Node itself, so that running the source unbuilt is really tested. tsx would transpile there, too.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
