@@ -40,7 +40,7 @@ export const VOID = -2;
 
 const fill = `for j = #levels + 1, width do levels[j] = 0 end`;
 
-/** ARGV[1]: the caller's budgets, such as "20 1000000 5 -60000000": limits and intervals, which are below 0 for buckets. */
+/** ARGV[1]: the caller's budgets, such as "20 1000000 5 -60000000": limits and intervals; those of buckets below 0. */
 export const begin = `
 local call, ceil, floor, min, max = redis.call, math.ceil, math.floor, math.min, math.max
 local encode, decode = cmsgpack.pack, cmsgpack.unpack

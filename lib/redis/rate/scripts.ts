@@ -50,7 +50,8 @@ for i = 1, isFree and n or 0 do
   elseif total > limits[i] and p > 0 then -- the gate is over, or one behind it
     local text = call('LINDEX', KEYS[2], -floor(limits[i] / p)) or call('LINDEX', KEYS[2], '0')
     local all = text and { decode(text) } or {}
-    isFree = isFree and (all[1] or 0) > 1e12 and all[1] + spans[i] <= moment and (all[j + 1] or 0) >= total - limits[i] and total < ${MOST_COUNTED}
+    isFree = isFree and (all[1] or 0) > 1e12 and all[1] + spans[i] <= moment
+      and (all[j + 1] or 0) >= total - limits[i] and total < ${MOST_COUNTED}
   end
   isDue = isDue or hasWindow and total % ${LOOK} < p
 end
