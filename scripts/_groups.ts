@@ -1,6 +1,6 @@
 /**
  * Test files that share a process: to start one and load what they need takes longer than most of their tests. A group is
- * a file that imports its members.
+ * a file that imports its members, as Node 20 has no `--test-isolation`.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
