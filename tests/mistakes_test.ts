@@ -52,6 +52,10 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
   "users.run(save)": () => new KeyedMutex().run(save),
   // @ts-expect-error: the interval is not optional
   "new RateLimiter(100)": () => new RateLimiter(100),
+  "work.finally(guard.release)": async () => {
+    const guard = await new Lock().acquire();
+    await Promise.resolve().finally(guard.release);
+  },
   "lock.release()": () => new Lock().release(),
 };
 
@@ -69,6 +73,7 @@ test("mistakes: each mistake that it lists is tried here, and no other", () => {
 const elsewhere: Readonly<Record<string, RegExp>> = {
   "using _ = lock.acquire()": /Object not disposable|is not a function|@@dispose must not be/,
   "lock.runExclusive(save)": /lock\.runExclusive is not a function/,
+  "work.finally(guard.release)": /#owner/,
   "rw.acquire()": /rw\.acquire is not a function/,
 };
 
