@@ -178,7 +178,7 @@ end
 ${serve(layout)}
 if dirty then${save}end
 if purpose == 'wake' then
-  for _, m in ipairs(call('ZRANGE', KEYS[3], '0', '2')) do granted[#granted + 1] = { m, fence } end -- no new token
+  for _, m in ipairs(call('ZRANGE', KEYS[3], '0', '2')) do granted[#granted + 1] = { m, 0 } end -- no token
 end
 ${notify}
 if unfinished + mute == 0 then return code end

@@ -91,7 +91,9 @@ export class ScriptRunner {
     if (codeOf(error) !== "" || (error instanceof StateError && !(error instanceof NoAnswerError))) return error;
     const { closed, failure } = this.backend;
     withoutArguments(failure);
-    return closed ? new ClientClosedError(error, failure) : failure ?? error;
+    // A short silence until the client was closed explains nothing.
+    if (closed) return new ClientClosedError(error instanceof NoAnswerError ? failure : error, failure);
+    return failure ?? error;
   }
 
   /** Why a command that was sent at that time has no answer; undefined if the silence is not longer than `least`. */
