@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { LeaseLostError } from "../../lib/errors.ts";
 import { type Backend, type Lease, RedisError, RedisLock, RedisRateLimiter } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
-import { flushMicrotasks, withFakeTime } from "../_tools.ts";
+import { flushMicrotasks, watch, withFakeTime } from "../_tools.ts";
 import { clients, type Connected, subscribed, until } from "./_clients.ts";
-import { computeDigests, nothing, scripted } from "./_scripted.ts";
+import { computeDigests, nothing, queuedReply, scripted } from "./_scripted.ts";
 import { Server } from "./_server.ts";
 import { Warnings } from "./_warnings.ts";
 
@@ -87,3 +87,30 @@ test("a release that is in flight when the client is closed says so, and not tha
     time.advance(60_000); // the command that never settles
     await flushMicrotasks();
   }));
+
+test("a call whose last answer comes as the client is closed ends at once", async () => {
+  for (let steps = 0; steps < 16; steps++) { // of the answer on its way to the call
+    await withFakeTime(async (time) => {
+      const listeners: (() => void)[] = [];
+      let answer: ((reply: unknown) => void) | undefined;
+      let asked = 0;
+      const backend = {
+        ...scripted((command) => {
+          if (command !== "acquire") return undefined;
+          if (backend.closed) return flushMicrotasks().then(() => Promise.reject(new Error("The client is closed")));
+          return ++asked === 1 ? queuedReply() : new Promise((resolve) => answer = resolve);
+        }),
+        closed: false,
+        onClose: (listener: () => void) => void listeners.push(listener),
+      };
+      const waiting = watch(new RedisLock(backend, "orders").acquire());
+      while (answer === undefined) await time.pass(100); // until its heartbeat
+      answer(queuedReply());
+      for (let i = 0; i < steps; i++) await undefined;
+      backend.closed = true;
+      for (const listener of listeners) listener();
+      for (let i = 0; i < 3; i++) await flushMicrotasks();
+      assert.match(`${waiting.reason}`, /Cannot acquire lock "orders": the client was closed/, `${steps} steps`);
+    });
+  }
+});

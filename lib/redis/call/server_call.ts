@@ -96,7 +96,8 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
     this.#command?.end();
     const command = this.#command = new Command(this.retry.limit, this);
     this.send(command).then((answer) => this.#answered(answer, command), (error) => {
-      if (this.isAsking) this.#failed(error, command); // else an earlier command has its answer
+      // Else an earlier command has its answer, and the next one is sent at its time; a closed client sends none.
+      if (this.isAsking || this.spec.namespace.store.backend.closed) this.#failed(error, command);
     });
   }
 
