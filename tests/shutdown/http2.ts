@@ -81,6 +81,20 @@ for (const [name, { create, scheme }] of Object.entries(kinds)) {
     await until(() => session.closed);
   });
 
+  test(`http2: ${name}: a stream that arrives before the listener is closed is handled afterwards, ${runtime}`, async () => {
+    const shutdown = quiet();
+    const server = shutdown.attach(create());
+    server.on("stream", (stream: ServerHttp2Stream, headers) => {
+      if (headers[":path"] === "/asks") shutdown.request();
+      stream.respond({ ":status": 200 });
+      stream.end(`listening: ${server.listening}`);
+    });
+    const [, session] = await open(server, scheme);
+    const answers = [get(session, "/asks"), get(session, "/held")]; // in one piece
+    assert.deepEqual(await Promise.all(answers), ["200 listening: true", "200 listening: false"]);
+    assert.equal((await shutdown.finished).ok, true);
+  });
+
   test(`http2: ${name}: a client gets GOAWAY when the listener is closed, before its session is idle, ${runtime}`, async () => {
     const shutdown = quiet({ idle: 60_000 });
     const server = shutdown.attach(create());

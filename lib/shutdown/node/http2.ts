@@ -1,11 +1,15 @@
 /**
- * HTTP/2 in GracefulShutdown. Invariant: a stream is in flight from its headers to its close. When the listener is
- * closed, each used session gets a GOAWAY that excludes no stream, so that Bun (1.4) serves streams that cross it; Node
- * (26.10) and Deno (2.9.6) ignore new streams from then on. After the idle time a final GOAWAY shows the client which
- * streams to retry elsewhere, and the session closes with its last stream.
+ * HTTP/2 in GracefulShutdown. Invariant: a stream is in flight from its headers to its close.
+ *
+ * Like requests of HTTP/1.1, streams are held back until the listener is closed: a server that is busy with them accepts
+ * connections too slowly to empty its accept queue in time. Then each used session gets a GOAWAY that excludes no
+ * stream, so that Bun (1.4) serves streams that cross it; Node (26.10) and Deno (2.9.6) ignore new streams from then on.
+ * After the idle time a final GOAWAY shows the client which streams to retry elsewhere, and the session closes with its
+ * last stream.
  *
  * @module
  */
+import { throwUncaught } from "../../internal/platform.ts";
 import { requestLabel, Task } from "../in_flight.ts";
 import { REFUSAL, type ShutdownState } from "../shutdown_state.ts";
 import { whenUploaded } from "./messages.ts";
@@ -60,8 +64,8 @@ export class Http2Sessions {
     session.once("close", () => this.#sessions.delete(session));
   }
 
-  /** Counts a stream until it is closed, or refuses it. Returns whether to serve it. */
-  count(stream: StreamLike, headers: StreamHeaders): boolean {
+  /** Counts a stream until it is closed, and passes it on once streams are no longer held back, or refuses it. */
+  receive(stream: StreamLike, headers: StreamHeaders, pass: () => boolean): boolean {
     const { session } = stream;
     if (session !== undefined) {
       if (!this.#sessions.has(session)) this.add(session); // it is from before the server was attached
@@ -71,7 +75,7 @@ export class Http2Sessions {
       stream.on("error", () => {}); // the client may reset it meanwhile
       stream.respond({ ":status": 503, "retry-after": this.#state.retryAfter, "content-type": "text/plain" });
       stream.end(headers[":method"] === "HEAD" ? "" : REFUSAL);
-      return false;
+      return true;
     }
     const request = { method: String(headers[":method"]), url: String(headers[":path"]), headers };
     const entry = new Task(requestLabel(request, this.#label), () => void stream.close(CANCEL));
@@ -79,6 +83,9 @@ export class Http2Sessions {
     const end = () => this.#state.inFlight.delete(entry);
     stream.once("close", end);
     if (!stream.endAfterHeaders) stream.once("finish", () => whenUploaded([[stream, "close"]], end));
+    const { held } = this.#state;
+    if (held === undefined) return pass();
+    held.then(() => entry.isListed && pass()).catch(throwUncaught);
     return true;
   }
 

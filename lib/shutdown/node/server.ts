@@ -108,7 +108,7 @@ export class NodeServer implements AttachedServer {
         if (this.#listener.closed !== undefined) void this.#state.pause(TURN).then(() => this.#listener.close());
         break;
       case "stream":
-        return !this.#sessions.count(first as StreamLike, second as StreamHeaders) || pass();
+        return this.#sessions.receive(first as StreamLike, second as StreamHeaders, pass);
       case "request":
       case "checkContinue":
       case "checkExpectation":
