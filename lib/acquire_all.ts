@@ -99,7 +99,7 @@ export async function acquireAll<L extends readonly Acquirable<AnyGuard>[]>(
   options?: WaitOptions,
 ): Promise<GuardGroup<GuardsOf<L>>> {
   checkNotPromise(list, "list");
-  must(Array.isArray(list), "list", "be an array", list);
+  must(Array.isArray(list), "list", "be an array such as [a, b]", list);
   const things: L[number][] = [...list];
   const limits = readWaitOptions(options);
   const locks = inLockOrder(things);

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import express from "express";
 import { createClient } from "redis";
 import { acquireAll, GracefulShutdown, KeyedMutex, Lock, Pool, RateLimiter, RwLock, Semaphore } from "../mod.ts";
-import { memoryBackend, RedisLock } from "../lib/redis/mod.ts";
+import { memoryBackend, RedisKeyedMutex, RedisLock, RedisRateLimiter } from "../lib/redis/mod.ts";
 import { runtime, test } from "./_test.ts";
 
 const page = readFileSync(new URL("../docs/mistakes.md", import.meta.url), "utf8");
@@ -22,8 +22,16 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
   'await lock.acquire({ timeout: "5" })': () => new Lock().acquire({ timeout: "5" }),
   // @ts-expect-error: an object
   "await lock.acquire(5000)": () => new Lock().acquire(5000),
+  // @ts-expect-error: { name }
+  'new Lock("orders")': () => new Lock("orders"),
   // @ts-expect-error: { signal }
   "await lock.acquire(signal)": () => new Lock().acquire(new AbortController().signal),
+  // @ts-expect-error: { permits }
+  "await semaphore.acquire(2)": () => new Semaphore(3).acquire(2),
+  // @ts-expect-error: a number
+  "semaphore.tryAcquire({ permits: 2 })": () => new Semaphore(3).tryAcquire({ permits: 2 }),
+  // @ts-expect-error: a list
+  "acquireAll(a, b)": () => acquireAll(new Lock(), new Lock()),
   // @ts-expect-error: users.at(key)
   "acquireAll([users])": () => acquireAll([new KeyedMutex()]),
   "new Semaphore(-1)": () => new Semaphore(-1),
@@ -36,9 +44,18 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
   'new Pool("5")': () => new Pool("5"),
   // @ts-expect-error: a function
   "lock.run(work())": () => new Lock().run(Promise.resolve()),
+  // @ts-expect-error: the function comes first
+  "lock.run({ timeout: 5 }, save)": () => new Lock().run({ timeout: 5 }, save),
+  // @ts-expect-error: the limit comes second
+  "Pool.map(urls, save, 5)": () => Pool.map(["/"], save, 5),
   "using _ = lock.acquire()": () => {
     // @ts-expect-error: a promise cannot be disposed of
     using _ = new Lock().acquire();
+  },
+  "using lease = await redisLock.acquire()": async () => {
+    await using lease = await new RedisLock(memoryBackend(), "orders").acquire();
+    // @ts-expect-error: `await using`
+    using _ = lease;
   },
   // @ts-expect-error: a server
   "shutdown.attach(app)": () => new GracefulShutdown({ signals: [] }).attach(express()),
@@ -48,8 +65,14 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
   "lock.runExclusive(save)": () => lock.runExclusive(save),
   // @ts-expect-error: rw.reader, rw.writer
   "rw.acquire()": () => rw.acquire(),
+  // @ts-expect-error: a getter
+  "lock.locked()": () => lock.locked(),
   // @ts-expect-error: the key comes first
   "users.run(save)": () => new KeyedMutex().run(save),
+  // @ts-expect-error: a string
+  "redisUsers.run(7, save)": () => new RedisKeyedMutex(memoryBackend()).run(7, save),
+  // @ts-expect-error: a RateLimiter
+  "new Pool(5, { rate: redisLimiter })": () => new Pool(5, { rate: new RedisRateLimiter(memoryBackend(), "x", 1, 1) }),
   // @ts-expect-error: the interval is not optional
   "new RateLimiter(100)": () => new RateLimiter(100),
   "work.finally(guard.release)": async () => {
@@ -72,6 +95,8 @@ test("mistakes: each mistake that it lists is tried here, and no other", () => {
 /** In the words of run-times and transpilers, for what they find themselves. */
 const elsewhere: Readonly<Record<string, RegExp>> = {
   "using _ = lock.acquire()": /Object not disposable|is not a function|@@dispose must not be/,
+  "using lease = await redisLock.acquire()": /Object not disposable|is not a function|@@dispose must not be/,
+  "lock.locked()": /lock\.locked is not a function/,
   "lock.runExclusive(save)": /lock\.runExclusive is not a function/,
   "work.finally(guard.release)": /#owner/,
   "rw.acquire()": /rw\.acquire is not a function/,

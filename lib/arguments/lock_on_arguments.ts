@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { must } from "../internal/check.ts";
+import { checkCopy, must } from "../internal/check.ts";
 import { isNamed } from "../internal/class_name.ts";
 import { placeOf } from "../internal/state.ts";
 import { KeyedMutex } from "../keyed_mutex.ts";
@@ -90,5 +90,5 @@ function checkMutex(mutex: ArgumentMutex): void {
   // Both copies number unnamed functions from 1, so their keys would collide.
   const isForeign = !(mutex instanceof KeyedMutex) && isNamed(mutex, "KeyedMutex") &&
     placeOf((mutex as Partial<KeyedMutex>).at?.("x")) !== undefined;
-  must(!isForeign, "mutex", "be of the same copy of this module as lockOnArguments: there are two copies", mutex);
+  checkCopy(!isForeign, mutex, "mutex");
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { must } from "../internal/check.ts";
+import { checkCopy, must } from "../internal/check.ts";
 import { SingleFlight } from "../single_flight.ts";
 import { checkOnArguments, type KeyPart, type LockedOnArguments, onArguments } from "./on_arguments.ts";
 
@@ -65,7 +65,7 @@ export function shareOnArguments<A extends readonly unknown[] = []>(
   const { run, forget } = Object(flights) as Partial<SingleFlight>;
   const isOwn = flights instanceof SingleFlight;
   const isForeign = !isOwn && typeof run === "function" && typeof forget === "function";
-  must(!isForeign, "flights", "be of the same copy of this module as shareOnArguments: there are two copies", flights);
+  checkCopy(!isForeign, flights, "flights");
   must(isOwn, "flights", "be a SingleFlight", flights);
   const own = checkOnArguments(select, options);
   return onArguments("shareOnArguments", select, own, (key, fn, limits) => flights.run(key, fn, limits));

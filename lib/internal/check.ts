@@ -56,10 +56,15 @@ export function must(
   if (!holds) throw new Wrong(`${name} must ${rule}, got ${quote(value)}`);
 }
 
-/** Requires an instance of this copy's class `of`: another copy of the module has a state of its own. */
-export function checkInstance(isOwn: boolean, value: unknown, name: string, of: string): void {
-  must(isOwn || !isNamed(value, of), name, "be of the same copy of this module: there are two copies", value);
-  must(isOwn, name, `be a ${of}`, value);
+/** Requires a thing of this copy of the module: another copy has a state of its own. */
+export function checkCopy(isOwn: boolean, value: unknown, name: string): void {
+  must(isOwn, name, "be of the same copy of this module: there are two copies", value);
+}
+
+/** Requires an instance of this copy's class `of`. */
+export function checkInstance(isOwn: boolean, value: unknown, name: string, of: string, remedy = ""): void {
+  checkCopy(isOwn || !isNamed(value, of), value, name);
+  must(isOwn, name, `be a ${of}${remedy}`, value);
 }
 
 /** Milliseconds to wait: any number from 0 up, `Infinity` included. */
@@ -90,7 +95,8 @@ export function checkCount(value: unknown, name: string, min: number): asserts v
 
 /** Any number, NaN included. */
 export function checkNumber(value: unknown, name: string): asserts value is number {
-  must(typeof value === "number", name, "be a number", value);
+  const rule = typeof value === "object" && value ? "be a number by itself" : "be a number";
+  must(typeof value === "number", name, rule, value);
 }
 
 /** A function that does its work when it is called, so not a generator function. */
@@ -130,9 +136,9 @@ export function checkBoolean(value: unknown, name: string): asserts value is boo
 }
 
 /** An options object, or none. */
-export function checkOptions(options: unknown): void {
+export function checkOptions(options: unknown, rule = "be an object"): void {
   if (options === undefined) return;
-  must(typeof options === "object" && options !== null, "options", "be an object", options);
+  must(typeof options === "object" && options !== null, "options", rule, options);
   const given = options as { readonly aborted?: unknown };
   // Otherwise it would pass for empty options.
   must(given.aborted === undefined, "options", "not be a signal itself: pass it as { signal }", options);
@@ -140,7 +146,7 @@ export function checkOptions(options: unknown): void {
 
 /** The name in a constructor's options, read once; undefined if there is none. */
 export function readName(options: NameOptions | undefined): string | undefined {
-  checkOptions(options);
+  checkOptions(options, "be an object such as { name }");
   const name = options?.name;
   if (name !== undefined) checkString(name, "name");
   return name;
@@ -173,7 +179,7 @@ export interface WaitLimits {
  */
 export function readWaitOptions(options: WaitOptions | undefined, defaultTimeout = Infinity): WaitLimits | undefined {
   if (options === undefined && defaultTimeout === Infinity) return undefined;
-  checkOptions(options);
+  checkOptions(options, "be an object such as { timeout }");
   const { signal, timeout = defaultTimeout } = options ?? {};
   checkTimeout(timeout);
   if (signal !== undefined) checkSignal(signal);

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { must } from "./check.ts";
+import { checkCopy, must } from "./check.ts";
 import { COPY, type Place, placeOf } from "./state.ts";
 
 /** One item of a list. */
@@ -43,8 +43,7 @@ function checkPlace(thing: unknown, index: number): Place {
   const place = placeOf(thing);
   const rule = "be a lock, a semaphore, a side of a RwLock (rw.reader, rw.writer) or a key (mutex.at(key))";
   must(place !== undefined, `list[${index}]`, rule, thing);
-  const sameCopy = "be of the same copy of this module as acquireAll: there are two copies";
-  must(place.remote !== undefined || place.copy === COPY, `list[${index}]`, sameCopy, thing);
+  checkCopy(place.remote !== undefined || place.copy === COPY, thing, `list[${index}]`);
   return place;
 }
 

@@ -118,7 +118,8 @@ export class Pool implements AsyncDisposable {
     must(!isRate, "options", "not be a RateLimiter itself: pass it as { rate }", options);
     const { rate } = options ?? {};
     const { starts, copy } = stateOf<{ starts?: StartQueue; copy?: typeof COPY } | undefined>(rate) ?? {};
-    if (rate !== undefined) checkInstance(starts !== undefined && copy === COPY, rate, "rate", "RateLimiter");
+    const remedy = " (await any other limiter in the function)";
+    if (rate !== undefined) checkInstance(starts !== undefined && copy === COPY, rate, "rate", "RateLimiter", remedy);
     this.#state = new PoolState(limit, starts, queueOptions);
   }
 

@@ -4,14 +4,14 @@
  *
  * @module
  */
-import { checkKey, checkString, promised, quote } from "../internal/check.ts";
+import { checkKey, promised, quote } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquireOnce } from "./call/acquire_call.ts";
 import { forceRelease, inspect, SpecLock } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
-import type { RedisOptions } from "./options.ts";
+import { checkTextKey, type RedisOptions } from "./options.ts";
 import { type Backend, checkBackend } from "./clients/backend.ts";
 import { type ResourceSpec, type Setup, setupOf, specOf } from "./resource_spec.ts";
 
@@ -121,7 +121,7 @@ export class RedisKeyedMutex {
 
   #spec(key: string): ResourceSpec {
     checkKey(key);
-    checkString(key, "key");
+    checkTextKey(key);
     const resource = { kind: "redis-key", noun: "redis lock", name: undefined, key };
     const parts = { stored: ["keyed", key], resource, what: `key ${quote(key)}`, holders: "one" } as const;
     return specOf(this.#setup, parts);

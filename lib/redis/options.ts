@@ -57,7 +57,7 @@ export function prefixOf(options: { readonly prefix?: string | undefined } | und
 
 /** Checks the options and copies them. */
 export function settingsOf(options: RedisOptions | undefined): Settings {
-  checkOptions(options);
+  checkOptions(options, "be an object such as { ttl }");
   const { ttl = 30_000, renew = true, owner } = options ?? {};
   checkTtl(ttl);
   const prefix = prefixOf(options);
@@ -75,6 +75,11 @@ function renewalOf(renew: unknown): number {
 function checkOwner(owner: unknown): void {
   checkName(owner, "owner");
   must(owner.length <= 100, "owner", "have at most 100 characters", owner, RangeError);
+}
+
+/** A key over Redis, where each key is text. */
+export function checkTextKey(key: unknown): asserts key is string {
+  must(typeof key === "string", "key", "be a string, such as String(id)", key);
 }
 
 export function checkTtl(ttl: unknown): asserts ttl is number {

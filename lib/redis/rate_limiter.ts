@@ -8,7 +8,6 @@ import {
   checkFunction,
   checkName,
   checkNumber,
-  checkString,
   must,
   quote,
   readWaitOptions,
@@ -22,7 +21,7 @@ import type { Terms } from "../internal/start_log.ts";
 import { changeRate, lookAt, type RateSpec, start } from "./rate/start_call.ts";
 import { type Backend, checkBackend } from "./clients/backend.ts";
 import { type Namespace, namespaceOf } from "./namespace.ts";
-import { prefixOf, rateKeysOf } from "./options.ts";
+import { checkTextKey, prefixOf, rateKeysOf } from "./options.ts";
 
 /** Options of {@linkcode RedisRateLimiter}. */
 export interface RedisRateLimiterOptions {
@@ -161,7 +160,7 @@ export class RedisRateLimiter {
    * @throws {TypeError | RangeError} The key has a wrong type or value.
    */
   at(key: string): Omit<RedisRateLimiter, "at"> {
-    checkString(key, "key");
+    checkTextKey(key);
     const { namespace, namespace: { prefix }, budgets } = this.#spec;
     const limiter = new RedisRateLimiter(this.#backend, this.name, budgets, { prefix });
     limiter.#spec = specOf(namespace, this.name, budgets, key);

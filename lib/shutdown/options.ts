@@ -55,7 +55,7 @@ export type ShutdownSettings = {
 
 /** Checks the options and fills in the defaults. */
 export function shutdownSettings(options: GracefulShutdownOptions | undefined): ShutdownSettings {
-  checkOptions(options);
+  checkOptions(options, "be an object such as { grace }");
   const { grace = 10_000, signals = ["SIGINT", "SIGTERM"], delay = 0, idle = 100 } = options ?? {};
   const { retryAfter = 1_000, debounce = 250, late = "serve", ready = true } = options ?? {};
   checkTimeout(grace, "grace");

@@ -345,7 +345,7 @@ test("lockOnArguments: the KeyedMutex of another copy of the module is refused, 
   for (const options of [{}, { name: "pay" }]) {
     assert.throws(
       () => lockOnArguments(new other.KeyedMutex(), [0], options),
-      /^TypeError: mutex must be of the same copy of this module as lockOnArguments: there are two copies, got/,
+      /^TypeError: mutex must be of the same copy of this module: there are two copies, got/,
     );
   }
   assert.throws(() => other.lockOnArguments(new KeyedMutex<string>(), [0]), /two copies/);

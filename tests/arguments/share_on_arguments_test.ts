@@ -81,7 +81,7 @@ test("shareOnArguments: wrong arguments are refused at once", () => {
   }
   assert.throws(
     () => shareOnArguments(new other.SingleFlight<string>() as never, [0]),
-    /^TypeError: flights must be of the same copy of this module as shareOnArguments: there are two copies, got /,
+    /^TypeError: flights must be of the same copy of this module: there are two copies, got /,
   );
   for (const wrong of [undefined, null, 0]) assert.throws(() => shareOnArguments(flights, wrong as never), TypeError);
   assert.throws(() => shareOnArguments(flights, [-1]), RangeError);

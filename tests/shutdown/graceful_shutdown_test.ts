@@ -265,7 +265,7 @@ test("GracefulShutdown: a server that is still closing is forced only where it s
 
 test("GracefulShutdown: bad arguments", async () => {
   const cases: [GracefulShutdownOptions | unknown, typeof TypeError | typeof RangeError, RegExp][] = [
-    [5, TypeError, /options must be an object, got 5/],
+    [5, TypeError, /options must be an object such as \{ grace \}, got 5/],
     [null, TypeError, /options/],
     [{ grace: "1" }, TypeError, /grace must be a number, got "1"/],
     [{ grace: NaN }, RangeError, /grace must be 0 or more milliseconds, got NaN/],

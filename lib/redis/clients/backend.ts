@@ -5,7 +5,7 @@
  * @module
  */
 
-import { checkBoolean, checkOptions, must, quote } from "../../internal/check.ts";
+import { checkBoolean, checkCopy, checkOptions, must, quote } from "../../internal/check.ts";
 import { onceFor } from "../../internal/once.ts";
 import { recognize } from "./libraries.ts";
 
@@ -184,15 +184,14 @@ export function checkBackend(backend: unknown): asserts backend is Backend {
     Backend & { sendCommand: unknown }
   >;
   const isBackend = typeof evalsha === "function" && typeof evaluate === "function" && sendCommand === undefined;
-  if (isBackend && (onClose !== undefined || recognize(backend) === undefined)) return checkCopy(backend as Backend);
+  if (isBackend && (onClose !== undefined || recognize(backend) === undefined)) return checkMemory(backend as Backend);
   const rule = "a Backend made of the client, such as nodeRedis(client) or ioRedis(client)";
   throw new TypeError(`backend must be ${rule}, got ${got(backend)}`);
 }
 
 /** Throws for a backend in memory of another copy of the module, whose store has another symbol. */
-function checkCopy(backend: Backend): void {
-  const isForeign = backend.library === IN_MEMORY && !(STORE in backend);
-  must(!isForeign, "backend", "be of the same copy of this module: there are two copies", backend);
+function checkMemory(backend: Backend): void {
+  checkCopy(backend.library !== IN_MEMORY || STORE in backend, backend, "backend");
 }
 
 /** Throws if the client cannot subscribe although it should. */
