@@ -100,8 +100,8 @@ test("the README and the site list every page of the guide", () => {
 });
 
 test("the index of names has each public name once, and no other", () => {
-  const cells = read("docs/reference.md").split("\n").filter((line) => line.startsWith("| "))
-    .flatMap((line) => line.split("|").slice(2));
+  const tables = read("docs/reference.md").split(/\n{2,}/).filter((block) => /^\|[^|]*\| name /.test(block));
+  const cells = tables.flatMap((table) => table.split("\n")).flatMap((line) => line.split("|").slice(2));
   const names = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name!));
   assert.deepEqual(
     names.sort(),
