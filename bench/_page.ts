@@ -107,15 +107,15 @@ function conditions({ date, machine, processes, runTimes, packages }: Results): 
   ].join("\n") + "\n";
 }
 
-/** Readable on white and on black. */
+/** Readable on white and on black, and narrow enough for a phone. */
 const [TEXT, GRID, BLUE, GREY] = ["#6e7781", "#8c959f66", "#2f81f7", "#8c959f"];
 
 /** File names and SVGs. */
 export async function charts(results: Results): Promise<[name: string, svg: string][]> {
   const of = (row: string) => results.figures.filter((one) => one.row === row && one.contender !== FLOOR);
   return [
-    ["contention.svg", await svg(bars("One lock, 100 tasks: ns a turn (less is better)", of(SHARED), 1))],
-    ["hand-over.svg", await svg(bars("One Redis lock, 10 tasks: ms a lease (less is better)", of(HAND_OVER), 1e6))],
+    ["contention.svg", await svg(bars("One lock, 100 tasks", "ns a turn; less is better", of(SHARED), 1))],
+    ["hand-over.svg", await svg(bars("One Redis lock, 10 tasks", "ms a lease; less is better", of(HAND_OVER), 1e6))],
   ];
 }
 
@@ -123,30 +123,44 @@ async function svg(spec: TopLevelSpec): Promise<string> {
   return await new View(parse(compile(spec).spec), { renderer: "none" }).toSVG();
 }
 
-function bars(title: string, figures: readonly Measured[], unit: number): TopLevelSpec {
+function bars(title: string, subtitle: string, figures: readonly Measured[], unit: number): TopLevelSpec {
   const values = figures.map(({ contender, runTime, ns }) => ({
     contender,
     runTime: TITLES[runTime],
     value: ns / unit,
   }));
   return {
-    title: { text: title, color: TEXT, fontSize: 14, anchor: "start" },
+    title: {
+      text: title,
+      subtitle,
+      color: TEXT,
+      subtitleColor: TEXT,
+      fontSize: 16,
+      subtitleFontSize: 14,
+      anchor: "start",
+    },
     data: { values },
     facet: {
-      column: {
+      row: {
         field: "runTime",
         type: "nominal",
-        sort: null,
+        sort: Object.values(TITLES),
         title: null,
-        header: { labelColor: TEXT, labelFontSize: 13 },
+        header: {
+          labelColor: TEXT,
+          labelFontSize: 14,
+          labelFontWeight: "bold",
+          labelOrient: "top",
+          labelAnchor: "start",
+        },
       },
     },
     spec: {
-      width: 170,
-      height: { step: 26 },
+      width: 250,
+      height: { step: 24 },
       encoding: {
         y: { field: "contender", type: "nominal", sort: null, axis: { title: null } },
-        x: { field: "value", type: "quantitative", axis: { title: null, format: "~s", tickCount: 3 } },
+        x: { field: "value", type: "quantitative", axis: { title: null, format: ",.0f", tickCount: 3 } },
       },
       layer: [
         {
@@ -154,7 +168,7 @@ function bars(title: string, figures: readonly Measured[], unit: number): TopLev
           encoding: { color: { condition: { test: `datum.contender === "${OURS}"`, value: BLUE }, value: GREY } },
         },
         {
-          mark: { type: "text", align: "left", dx: 4, color: TEXT },
+          mark: { type: "text", align: "left", dx: 4, color: TEXT, fontSize: 14 },
           encoding: { text: { field: "value", format: ",.2~r" } },
         },
       ],
@@ -162,7 +176,7 @@ function bars(title: string, figures: readonly Measured[], unit: number): TopLev
     config: {
       background: "transparent",
       view: { stroke: null },
-      axis: { labelColor: TEXT, gridColor: GRID, domainColor: GRID, tickColor: GRID, labelFontSize: 12 },
+      axis: { labelColor: TEXT, gridColor: GRID, domainColor: GRID, tickColor: GRID, labelFontSize: 14 },
     },
   };
 }
