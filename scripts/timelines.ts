@@ -21,9 +21,11 @@ export async function picture(name: string): Promise<string> {
   const time = new FakeTime();
   try {
     const impatient = ["Lock", "Semaphore", "Pool"].includes(name);
-    const stage = new Stage({ tasks: 6, work: 600, limit: name === "Barrier" ? 3 : 2, impatient });
+    const limit = name === "Barrier" ? 3 : 2;
+    const stage = new Stage({ tasks: 6, work: 600, limit, impatient });
+    const scene = scenes[name]!;
     let over = false;
-    const playing = scenes[name]!.play(stage).finally(() => over = true);
+    const playing = scene.play(stage).finally(() => over = true);
     for (let i = 0; !over && i < 2000; i++) {
       // Bodies of answers travel through streams, which take turns of the event loop.
       for (let turn = 0; turn < 3; turn++) await setImmediate();
@@ -31,7 +33,8 @@ export async function picture(name: string): Promise<string> {
     }
     await playing;
     const end = Math.max(...stage.lanes.flatMap((lane) => lane.marks.map(({ at }) => at)));
-    return draw({ title: name, lanes: stage.lanes, now: end, width: 480 }) + "\n";
+    const note = scene.limit && `${scene.limit}: ${limit}`;
+    return draw({ title: name, lanes: stage.lanes, now: end, width: 480, note }) + "\n";
   } finally {
     time.restore();
   }

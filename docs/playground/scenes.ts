@@ -136,7 +136,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     play(stage) {
       const users = new SingleFlight<string>();
       return stage.each(
-        (lane, i) => stage.part(lane, i, (signal, inside) => users.run(letter(i), inside, { signal })),
+        (lane, i) => stage.part(lane, i, (signal, inside) => users.run(letter(i), inside, { signal }), "shares"),
         (i) => `${i + 1}: key ${letter(i)}`,
       );
     },
@@ -150,7 +150,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
         inside()
       );
       return stage.each(
-        (lane, i) => stage.part(lane, i, (_signal, inside) => find(letter(i), inside)),
+        (lane, i) => stage.part(lane, i, (_signal, inside) => find(letter(i), inside), "shares"),
         (i) => `find("${letter(i)}")`,
       );
     },
@@ -253,7 +253,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
       const consume = async (lane: Lane) => {
         lane.enter("waits");
         for await (const item of queue) {
-          lane.enter("holds");
+          lane.enter("shares");
           await stage.sleep(stage.work(item));
           lane.mark("✓");
           lane.enter("waits");
@@ -295,7 +295,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   RateLimiter: {
     about: "At most n starts in any window of time (here four pieces of work long). There is nothing to release.",
     code: "await rate.acquire({ signal });",
-    limit: "starts",
+    limit: "starts per window",
     play(stage) {
       const rate = new RateLimiter(stage.settings.limit, 4 * stage.settings.work);
       return stage.each((lane, i) => stage.part(lane, i, (signal, inside) => rate.run(inside, { signal }), "shares"));
@@ -304,7 +304,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   KeyedRateLimiter: {
     about: "At most n starts per key in any window of time (here four pieces of work long).",
     code: 'await requests.acquire("A", { signal });',
-    limit: "starts per key",
+    limit: "starts per key and window",
     play(stage) {
       const requests = new KeyedRateLimiter<string>(stage.settings.limit, 4 * stage.settings.work);
       const key = (i: number) => "AB"[i % 4 === 3 ? 1 : 0]!;
@@ -334,7 +334,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
       const all = stage.each(async (lane, i) => {
         await stage.sleep(i * stage.settings.work / 4);
         // The listening socket of a server would be closed: the system refuses the connection.
-        if (shutdown.signal.aborted) return lane.mark("✕", "refused");
+        if (shutdown.signal.aborted) return lane.mark("✕", "connection refused");
         await stage.part(lane, i, (_signal, inside) => shutdown.track(inside()), "shares");
       }, (i) => `request ${i + 1}`);
       await stage.sleep(stage.settings.work * 1.2);

@@ -68,25 +68,29 @@ export interface Drawing {
   readonly width: number;
   /** Minimum number of milliseconds from left to right. */
   readonly span?: number;
+  /** Stands behind the legend. */
+  readonly note?: string | undefined;
 }
 
 /** Draws a complete SVG. */
-export function draw({ title, lanes, from = 0, now, width, span = 1000 }: Drawing): string {
+export function draw({ title, lanes, from = 0, now, width, span = 1000, note = "" }: Drawing): string {
   const left = 16 + 7.4 * Math.max(4, ...lanes.map((lane) => lane.label.length));
   const longest = Math.max(now - from, span);
-  const scale = (width - left - right(lanes)) / longest;
+  const ends = [{ at: from + longest, text: "" }, ...lanes.flatMap(({ marks }) => marks)];
+  const scale = Math.min(...ends.map(({ at, text }) => (width - left - roomFor(text)) / Math.max(0, at - from)));
   const x = (at: number) => round(left + Math.max(0, at - from) * scale);
   const height = TOP + lanes.length * ROW + AXIS + LEGEND;
   const rows = lanes.map((lane, i) => drawLane(lane, TOP + i * ROW, x, now)).join("");
   const label = attribute(summary(title, lanes));
   return `<svg xmlns="http://www.w3.org/2000/svg" class="tl" role="img" aria-label="${label}" ` +
     `viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><style>${STYLE}</style><defs>${HATCH}</defs>` +
-    drawAxis(from, from + longest, now, TOP + lanes.length * ROW, x) + rows + drawLegend(lanes, height - 8) + "</svg>";
+    drawAxis(from, from + longest, now, TOP + lanes.length * ROW, x) + rows + drawLegend(lanes, height - 8, note) +
+    "</svg>";
 }
 
-/** The room needed for the longest label behind a bar. */
-function right(lanes: readonly Row[]): number {
-  return Math.max(40, ...lanes.flatMap((lane) => lane.marks.map(({ text }) => 28 + 8 * text.length)));
+/** The room needed for a text behind a bar. */
+function roomFor(text: string): number {
+  return Math.max(40, 28 + 8 * text.length);
 }
 
 function drawLane(lane: Row, y: number, x: (at: number) => number, now: number): string {
@@ -126,7 +130,7 @@ function drawAxis(from: number, to: number, now: number, bottom: number, x: (at:
 
 const LEGEND_TEXTS: Record<State, string> = { waits: "waits", holds: "holds", shares: "runs beside others" };
 
-function drawLegend(lanes: readonly Row[], y: number): string {
+function drawLegend(lanes: readonly Row[], y: number, note: string): string {
   let at = 8;
   let legend = "";
   const add = (sign: string, text: string) => {
@@ -140,7 +144,7 @@ function drawLegend(lanes: readonly Row[], y: number): string {
   const has = (sign: Mark["sign"]) => lanes.some((lane) => lane.marks.some((mark) => mark.sign === sign));
   if (has("●")) add(`<circle class="dot" cx="${at + 7}" cy="${y - 4}" r="5"/>`, "a call");
   if (has("✕")) add(`<text class="soft" x="${at + 2}" y="${y}">✕</text>`, "ends early");
-  return legend;
+  return note === "" ? legend : `${legend}<text class="soft" x="${at}" y="${y}">${escape(note)}</text>`;
 }
 
 /** A text for screen readers. */
