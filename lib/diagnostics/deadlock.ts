@@ -34,16 +34,25 @@ export class DeadlockError extends SyncError {
 /** Finds each cycle among the waits that began by `until`, once. */
 export function findDeadlocks(registry: Registry, until: number): Deadlock[] {
   const stuck = stuckWaits(registry, until);
-  const inside = new Map<Acquisition, Acquisition>();
+  const inside = new Map<Acquisition, Acquisition>(); // a wait inside each hold
   for (const [wait, holds] of stuck) for (const hold of holds) if (!inside.has(hold)) inside.set(hold, wait);
-  const found: Deadlock[] = [];
   const seen = new Set<Acquisition>();
-  for (const wait of stuck.keys()) {
-    if (seen.has(wait)) continue;
-    const cycle = cycleFrom(wait, stuck, inside, seen);
-    if (cycle !== undefined) found.push(cycle);
-  }
-  return found;
+  return [...stuck.keys()].flatMap((start) => {
+    const path: StuckRun[] = []; // each wait with the hold that it waits for
+    let wait = start;
+    while (!seen.has(wait)) {
+      seen.add(wait);
+      const own = stuck.get(wait)!.find((hold) => hold.group === wait.group);
+      const [oldest] = wait.group.holds;
+      const hold = own ?? oldest!;
+      path.push({ hold, wait });
+      if (own === undefined) wait = inside.get(hold)!;
+    }
+    const first = path.findIndex((step) => step.wait === wait);
+    if (first < 0) return []; // it leads to a known cycle
+    const cycle = path.slice(first);
+    return [cycle.map(({ wait }, i) => ({ wait, hold: cycle.at(i - 1)!.hold }))];
+  });
 }
 
 /** Finds waits that can never end, each with the holds of the runs around it. */
@@ -99,27 +108,4 @@ function runsAround(registry: Registry, origin: Origin): Acquisition[] {
     if (acquisition?.state === "holds") holds.push(acquisition);
   }
   return holds;
-}
-
-/** Returns the cycle that the wait leads to, if it is new. */
-function cycleFrom(
-  start: Acquisition,
-  stuck: ReadonlyMap<Acquisition, readonly Acquisition[]>,
-  inside: ReadonlyMap<Acquisition, Acquisition>,
-  seen: Set<Acquisition>,
-): Deadlock | undefined {
-  const path: { wait: Acquisition; for: Acquisition }[] = [];
-  let wait = start;
-  while (!seen.has(wait)) {
-    seen.add(wait);
-    const own = stuck.get(wait)!.find((hold) => hold.group === wait.group);
-    if (own !== undefined) return [{ hold: own, wait }];
-    const [holder] = wait.group.holds;
-    path.push({ wait, for: holder! });
-    wait = inside.get(holder!)!;
-  }
-  const first = path.findIndex((step) => step.wait === wait);
-  if (first < 0) return undefined; // it leads to a known cycle
-  const cycle = path.slice(first);
-  return cycle.map(({ wait }, i) => ({ wait, hold: cycle.at(i - 1)!.for }));
 }

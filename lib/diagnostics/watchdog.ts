@@ -1,18 +1,17 @@
 /**
- * Finds hangs. Invariant: one timer is set for the oldest wait or hold that was not checked yet, and none if there is
- * none.
+ * Reports hangs. Invariant: while a wait or hold is not too old yet, one timer is set for a search when the oldest of
+ * them becomes too old, or earlier.
  *
  * @module
  */
 import { DISPOSE } from "../internal/dispose.ts";
 import { checkBoolean, checkFunction, checkOptions, checkTimeout, must } from "../internal/check.ts";
 import { Timer } from "../internal/timer.ts";
-import { type Deadlock, findDeadlocks } from "./deadlock.ts";
 import type { Acquisition } from "./acquisition.ts";
-import { type Finding, heldLong, stuck, waitedLong, wrongRelease } from "./finding.ts";
+import { type Finding, wrongRelease } from "./finding.ts";
 import { hub } from "./hub.ts";
-import { guard, type Listener, type WrongRelease } from "./listeners.ts";
-import { firstFew, Overdue } from "./overdue.ts";
+import { type Listener, withoutThrowing, type WrongRelease } from "./listeners.ts";
+import { type Limits, Search } from "./search.ts";
 import { currentProcess } from "../internal/platform.ts";
 
 /** Options of {@linkcode watchdog}. Times are in ms; `Infinity` turns a search off. */
@@ -86,7 +85,7 @@ export function watchdog(options: WatchdogOptions = {}): Watchdog {
   for (const [name, value] of Object.entries({ waited, held, self })) checkTimeout(value, name);
   checkBoolean(sites, "sites");
   checkFunction(report, "report");
-  return new Watcher({ waited, held, self }, { sites, rejects }, report);
+  return new Watcher({ waited, held, self }, sites, rejects, report);
 }
 
 function warn(message: string, { calls }: Finding): void {
@@ -96,27 +95,22 @@ function warn(message: string, { calls }: Finding): void {
   console.warn([message, ...sites].join("\n    at "));
 }
 
-/** Maximum number of reports in one turn, so that thousands of waits do not block the program. */
+/** Maximum number of reports of one kind in one turn, so that thousands of waits do not block the program. */
 const MOST_REPORTS = 20;
 
 /** Maximum number of places with a wrong release to report. */
 const MOST_PLACES = 100;
 
-type Limits = Readonly<Record<"waited" | "held" | "self", number>>;
-
-type Needs = Readonly<Record<"sites" | "rejects", boolean>>;
+type Report = (message: string, finding: Finding) => void;
 
 class Watcher implements Listener, Watchdog {
   readonly sites: boolean;
   readonly rejects: boolean;
   readonly frames = true;
-  readonly #waits: Overdue;
-  readonly #holds: Overdue;
-  /** Waits inside a `run`. */
-  readonly #inRuns: Overdue;
   readonly #limits: Limits;
-  readonly #report: (message: string, finding: Finding) => void;
-  /** Minimum time between two checks, in ms. */
+  readonly #search: Search;
+  readonly #report: Report;
+  /** Minimum time between two searches, in ms. */
   readonly #pause: number;
   // A timer may fire slightly early by the monotonic clock, so its set time counts as reached.
   readonly #timer = new Timer((at) => this.#check(Math.max(performance.now(), at)));
@@ -125,71 +119,40 @@ class Watcher implements Listener, Watchdog {
    * Nothing is left that could end these waits. A pending promise does not keep a process alive, so the process would
    * end silently.
    */
-  readonly #onBeforeExit = (): void => this.#checkWaits(performance.now(), Infinity);
+  readonly #onBeforeExit = (): void => this.#say(this.#search.take(performance.now(), Number.MAX_VALUE));
   /** False once it is disposed of, which `report` may do. */
   #isOn = true;
-  /** Acquisitions in a deadlock that was already reported. */
-  readonly #stuck = new WeakSet<Acquisition>();
   /** Places that were already reported. */
   readonly #wrongReleases = new Set<string>();
 
-  constructor(limits: Limits, needs: Needs, report: (message: string, finding: Finding) => void) {
-    const { waited, held, self } = this.#limits = limits;
-    this.sites = needs.sites;
-    this.rejects = needs.rejects;
-    this.#waits = new Overdue(waited);
-    this.#holds = new Overdue(held, isSamePlace);
-    this.#inRuns = new Overdue(self, () => false);
+  constructor(limits: Limits, sites: boolean, rejects: boolean, report: Report) {
+    this.#limits = limits;
+    this.sites = sites;
+    this.rejects = rejects;
     this.#report = report;
-    this.#pause = Math.min(Math.max(1, Math.min(waited, held, self) / 4), 250);
+    this.#search = new Search(limits);
+    this.#pause = Math.min(Math.max(1, Math.min(...Object.values(limits)) / 4), 250);
     this.#listening = hub.listen(this);
     currentProcess()?.on?.("beforeExit", this.#onBeforeExit);
   }
 
-  wait(_event: unknown, acquisition: Acquisition): void {
-    this.#waits.add(acquisition);
-    if (acquisition.origin.frame !== undefined) this.#inRuns.add(acquisition);
-    this.#wakeUp();
+  wait(_event: unknown, { since }: Acquisition): void {
+    this.#searchAt(since + Math.min(this.#limits.waited, this.#limits.self));
   }
 
-  grant(_event: unknown, acquisition: Acquisition): void {
-    this.giveUp(_event, acquisition);
-    if (acquisition.state !== "holds") return;
-    this.#holds.add(acquisition);
-    this.#wakeUp();
-  }
-
-  giveUp(_event: unknown, acquisition: Acquisition): void {
-    this.#waits.delete(acquisition);
-    this.#inRuns.delete(acquisition);
-  }
-
-  release(_event: unknown, acquisition: Acquisition): void {
-    this.#holds.delete(acquisition);
+  grant(_event: unknown, { since, state }: Acquisition): void {
+    if (state === "holds") this.#searchAt(since + this.#limits.held);
   }
 
   wrongRelease(release: WrongRelease): void {
     const place = `${release.origin.site} ${release.hold.thing.label}`;
     if (!this.#isOn || this.#wrongReleases.has(place) || this.#wrongReleases.size === MOST_PLACES) return;
     this.#wrongReleases.add(place);
-    this.#say(wrongRelease(release, performance.now()), []);
+    this.#say([wrongRelease(release, performance.now())]);
   }
 
   findings(): Finding[] {
-    const now = performance.now();
-    const { waited, held } = this.#limits;
-    const deadlocks = this.#deadlocks(now);
-    const known = new Set(deadlocks.flat().flatMap(({ hold, wait }) => [hold, wait]));
-    const found = deadlocks.map((one) => stuck(one, now));
-    const isLong = (one: Acquisition, limit: number) => now - one.since >= limit && !known.has(one);
-    for (const { waits, holds } of hub.registry.groups) {
-      const [first] = waits;
-      if (first !== undefined && isLong(first, waited)) found.push(waitedLong(first, now));
-      const long = firstFew(holds).filter((hold) => isLong(hold, held));
-      const places = long.filter((hold, i) => long.findIndex((other) => isSamePlace(other, hold)) === i);
-      found.push(...places.map((hold) => heldLong(hold, now)));
-    }
-    return found;
+    return new Search(this.#limits).take(performance.now());
   }
 
   [DISPOSE](): void {
@@ -199,45 +162,18 @@ class Watcher implements Listener, Watchdog {
     this.#timer.clear();
   }
 
-  #wakeUp(): void {
-    const next = Math.min(this.#waits.next, this.#holds.next, this.#inRuns.next);
-    if (this.#isOn && next < this.#timer.at - this.#pause) {
-      this.#timer.set(Math.max(next, performance.now() + this.#pause));
+  #searchAt(due: number): void {
+    if (this.#isOn && due < this.#timer.at - this.#pause) {
+      this.#timer.set(Math.max(due, performance.now() + this.#pause));
     }
   }
 
   #check(now: number): void {
-    this.#checkWaits(now, now);
-    for (const hold of this.#holds.take(now, MOST_REPORTS)) this.#say(heldLong(hold, now), [hold]);
-    this.#wakeUp();
+    this.#say(this.#search.take(now, now, MOST_REPORTS));
+    this.#searchAt(this.#search.next);
   }
 
-  /** @param due The time by which they have lasted too long. */
-  #checkWaits(now: number, due: number): void {
-    if (this.#inRuns.take(due).length > 0) this.#checkDeadlocks(now, due);
-    const before = due > now ? "the process ends while " : "";
-    for (const wait of this.#waits.take(due, MOST_REPORTS)) this.#say(waitedLong(wait, now, before), [wait]);
+  #say(findings: readonly Finding[]): void {
+    for (const finding of findings) if (this.#isOn) withoutThrowing(() => this.#report(finding.message, finding));
   }
-
-  #deadlocks(due: number): Deadlock[] {
-    const { self } = this.#limits;
-    return self === Infinity ? [] : findDeadlocks(hub.registry, due - self);
-  }
-
-  #checkDeadlocks(now: number, due: number): void {
-    for (const deadlock of this.#deadlocks(due)) {
-      const acquisitions = deadlock.flatMap(({ hold, wait }) => [hold, wait]);
-      this.#say(stuck(deadlock, now), acquisitions);
-      for (const acquisition of acquisitions) this.#stuck.add(acquisition);
-    }
-  }
-
-  #say(finding: Finding, about: readonly Acquisition[]): void {
-    if (!this.#isOn || (about.length > 0 && about.every((acquisition) => this.#stuck.has(acquisition)))) return;
-    guard(() => this.#report(finding.message, finding));
-  }
-}
-
-function isSamePlace(one: Acquisition, other: Acquisition): boolean {
-  return `${one.site}` === `${other.site}`;
 }

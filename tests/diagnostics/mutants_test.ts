@@ -4,7 +4,8 @@ import process from "node:process";
 import { Lock, Semaphore } from "../../mod.ts";
 import { type Finding, metrics, snapshot, watchdog } from "../../lib/diagnostics/mod.ts";
 import { hub } from "../../lib/diagnostics/hub.ts";
-import { Overdue } from "../../lib/diagnostics/overdue.ts";
+import { type Acquisition, Group } from "../../lib/diagnostics/acquisition.ts";
+import { Overdue } from "../../lib/diagnostics/search.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, withFakeTime } from "../_tools.ts";
 import { Recording, Thing } from "./_tools.ts";
@@ -135,24 +136,28 @@ test("metrics: disposed of twice, they count down once", () => {
 });
 
 test("overdue: the one that is next decides when to look, and those that left are no news", () => {
-  const overdue = new Overdue(100);
-  const acquisition = (since: number, group: object) => ({ since, group }) as Parameters<Overdue["add"]>[0];
-  const [group, other] = [{}, {}];
-  const [a, b, c] = [acquisition(1, group), acquisition(2, group), acquisition(3, other)];
-  for (const one of [a, b, c]) overdue.add(one);
+  const overdue = new Overdue("waits", 100);
+  const [group, other] = [new Group("a"), new Group("b")];
+  const waits = (since: number, { waits }: Group) => {
+    const acquisition = { since } as Acquisition;
+    waits.add(acquisition);
+    return acquisition;
+  };
+  const take = (due: number) => overdue.take([group, other], due);
+  const [a, b, c] = [waits(1, group), waits(2, group), waits(3, other)];
+  assert.deepEqual(take(0), []);
   assert.equal(overdue.next, 101);
-  overdue.delete(a);
+  group.waits.delete(a);
+  assert.deepEqual(take(101), []);
   assert.equal(overdue.next, 102);
-  assert.deepEqual(overdue.take(101), []);
-  assert.deepEqual(overdue.take(102), [b]);
-  assert.deepEqual(overdue.take(200), [c]);
+  assert.deepEqual(take(102), [b]);
+  assert.deepEqual(take(200), [c]);
   assert.equal(overdue.next, Infinity);
-  const later = acquisition(150, group);
-  overdue.add(later);
-  assert.deepEqual(overdue.take(300), []); // of a group that is too old already
-  overdue.delete(b);
-  overdue.delete(later);
-  const fresh = acquisition(400, group);
-  overdue.add(fresh);
-  assert.deepEqual(overdue.take(500), [fresh]); // the group has been short in between
+  const later = waits(150, group);
+  assert.deepEqual(take(300), []); // of a group that is too old already
+  group.waits.delete(b);
+  assert.deepEqual(take(301), []);
+  group.waits.delete(later);
+  const fresh = waits(400, group);
+  assert.deepEqual(take(500), [fresh]); // the group has been short in between
 });

@@ -1,0 +1,109 @@
+/**
+ * Searches the present waits and holds, again and again, for those that are stuck or last too long. Each search finds
+ * what earlier ones have not found.
+ *
+ * If similar acquisitions of a group are too old together, only the oldest is found: a long queue is one finding, not
+ * thousands.
+ *
+ * @module
+ */
+import type { Acquisition, Group } from "./acquisition.ts";
+import { findDeadlocks } from "./deadlock.ts";
+import { type Finding, heldLong, stuck, waitedLong } from "./finding.ts";
+import { hub } from "./hub.ts";
+
+/** How long a wait, a hold and a wait in a deadlock may last, in ms. */
+export type Limits = Readonly<Record<"waited" | "held" | "self", number>>;
+
+export class Search {
+  readonly #self: number;
+  readonly #waits: Overdue;
+  readonly #holds: Overdue;
+  /** The waits that may be in a deadlock. */
+  readonly #waitsInRuns: Overdue;
+  /** The acquisitions of the deadlocks that were found. */
+  readonly #stuck = new WeakSet<Acquisition>();
+
+  constructor({ waited, held, self }: Limits) {
+    this.#self = self;
+    this.#waits = new Overdue("waits", waited);
+    this.#holds = new Overdue("holds", held, (one, other) => `${one.site}` === `${other.site}`);
+    this.#waitsInRuns = new Overdue("waits", self, () => false);
+  }
+
+  /** When the next acquisition becomes too old, on the clock of `performance.now()`, as of the latest search. */
+  get next(): number {
+    return Math.min(this.#waits.next, this.#holds.next, this.#waitsInRuns.next);
+  }
+
+  /**
+   * @param due The time by which waits have lasted too long. Default: `now`; later if the process ends.
+   * @param most The maximum number of waits and of holds that last too long; the rest come with the next search.
+   */
+  take(now: number, due = now, most?: number): Finding[] {
+    const before = due > now ? "the process ends while " : "";
+    const mayBeStuck = this.#waitsInRuns.take(hub.registry.groups, due).length > 0;
+    const deadlocks = mayBeStuck ? this.#deadlocks(now, due) : [];
+    const others = (all: Acquisition[]) => all.filter((one) => !this.#stuck.has(one));
+    const waits = others(this.#waits.take(hub.registry.groups, due, most));
+    const holds = others(this.#holds.take(hub.registry.groups, now, most));
+    return [
+      ...deadlocks,
+      ...waits.map((one) => waitedLong(one, now, before)),
+      ...holds.map((one) => heldLong(one, now)),
+    ];
+  }
+
+  #deadlocks(now: number, due: number): Finding[] {
+    return findDeadlocks(hub.registry, due - this.#self).flatMap((deadlock) => {
+      const acquisitions = deadlock.flatMap(({ hold, wait }) => [hold, wait]);
+      const isKnown = acquisitions.every((acquisition) => this.#stuck.has(acquisition));
+      for (const acquisition of acquisitions) this.#stuck.add(acquisition);
+      return isKnown ? [] : [stuck(deadlock, now)];
+    });
+  }
+}
+
+/** Whether two acquisitions of a group count as one finding. */
+type IsAlike = (one: Acquisition, other: Acquisition) => boolean;
+
+/** How many acquisitions of one group are compared: comparing reads stack traces, which is slow. */
+const COMPARED = 16;
+
+/** The waits or the holds that are too old. */
+export class Overdue {
+  /** When the next one becomes too old, as of the latest search. */
+  next = Infinity;
+  readonly #which: "waits" | "holds";
+  readonly #limit: number;
+  readonly #isAlike: IsAlike;
+  readonly #known = new WeakSet<Acquisition>();
+
+  /** @param limit Maximum age in ms. */
+  constructor(which: "waits" | "holds", limit: number, isAlike: IsAlike = () => true) {
+    this.#which = which;
+    this.#limit = limit;
+    this.#isAlike = isAlike;
+  }
+
+  /** Returns those that are too old, and that no earlier call has seen: at most `most`; the rest come with the next. */
+  take(groups: Iterable<Group>, due: number, most = Infinity): Acquisition[] {
+    const news: Acquisition[] = [];
+    this.next = Infinity;
+    for (const group of groups) {
+      const older: Acquisition[] = [];
+      for (const one of group[this.#which]) { // the oldest first
+        const at = one.since + this.#limit;
+        if (at > due || news.length >= most) {
+          this.next = Math.min(this.next, at);
+          break;
+        }
+        const isNews = !this.#known.has(one) && !older.some((other) => this.#isAlike(one, other));
+        if (isNews) news.push(one);
+        this.#known.add(one);
+        if (older.length < COMPARED) older.push(one);
+      }
+    }
+    return news;
+  }
+}
