@@ -22,23 +22,29 @@ interface Note {
   readonly key: unknown;
 }
 
-interface Storage<S> {
-  getStore(): S | undefined;
-  run<T>(store: S, fn: () => T): T;
-  enterWith?(store: S): void;
+/** What is known of a piece of code. */
+interface Context {
+  readonly frame: Frame | undefined;
+  /** Its latest acquisitions, the latest first. */
+  readonly notes: readonly Note[];
 }
 
-interface AsyncHooks {
-  AsyncLocalStorage: new <S>() => Storage<S>;
+interface Storage {
+  getStore(): Context | undefined;
+  run<T>(context: Context, fn: () => T): T;
+  enterWith?(context: Context): void;
 }
 
-let storage: Storage<Frame> | undefined;
-let recent: Storage<readonly Note[]> | undefined;
+let storage: Storage | undefined;
 
-/** Creates storages on first use, because they cost run time from then on. */
-function made<S>(): Storage<S> | undefined {
-  const AsyncLocalStorage = builtin<AsyncHooks>("async_hooks")?.AsyncLocalStorage;
-  return AsyncLocalStorage && new AsyncLocalStorage();
+/** Creates the storage on first use, because it costs run time from then on. */
+function createStorage(): Storage | undefined {
+  const hooks = builtin<{ AsyncLocalStorage: new () => Storage }>("async_hooks");
+  return storage ??= hooks && new hooks.AsyncLocalStorage();
+}
+
+function present(): Context {
+  return storage?.getStore() ?? { frame: undefined, notes: [] };
 }
 
 /** How many acquisitions of a piece of code are remembered. */
@@ -49,25 +55,26 @@ const RECENT = 8;
  * `await`, can look it up.
  */
 export function noteCall(id: number, key: unknown): void {
-  recent ??= made();
-  recent?.enterWith?.([{ id, key }, ...(recent.getStore() ?? []).slice(0, RECENT - 1)]);
+  const { frame, notes } = present();
+  createStorage()?.enterWith?.({ frame, notes: [{ id, key }, ...notes.slice(0, RECENT - 1)] });
 }
 
 /** Returns the ids of the present code's acquisitions in the group with this key, the latest first. */
 export function callsOn(key: unknown): number[] {
-  return (recent?.getStore() ?? []).filter((note) => note.key === key).map(({ id }) => id);
+  return present().notes.filter((note) => note.key === key).map(({ id }) => id);
 }
 
 /** The innermost `run` around the present code. */
 export function currentFrame(): Frame | undefined {
-  return storage?.getStore();
+  return present().frame;
 }
 
 /** Calls `fn` as the function of a `run`. Without AsyncLocalStorage (browsers, Node before 20.16) it just calls it. */
 export function runInFrame<T>(call: object, fn: () => T, isHeld: (call: object) => boolean): T {
-  const known = storage ??= made();
-  if (known === undefined) return fn();
-  return known.run({ call: new WeakRef(call), parent: heldFrame(known.getStore(), isHeld) }, fn);
+  const { frame, notes } = present();
+  const inner = { call: new WeakRef(call), parent: heldFrame(frame, isHeld) };
+  const storage = createStorage();
+  return storage === undefined ? fn() : storage.run({ frame: inner, notes }, fn);
 }
 
 /**
