@@ -66,16 +66,21 @@ export interface TraceJson {
 export function drawTrace(slices: readonly Slice[], dropped: number): TraceJson {
   const tracks = new Map<string, Track>();
   const placed = [...slices].sort((a, b) => a.from - b.from).map((slice) => {
-    let track = tracks.get(slice.track);
-    if (track === undefined) tracks.set(slice.track, track = new Track(slice.track, tracks.size + 1));
-    return { slice, pid: track.pid, tid: track.place(slice) };
+    const { track: label, what, from, to } = slice;
+    const track = tracks.get(label) ?? { label, pid: tracks.size + 1, hold: new Rows(), wait: new Rows() };
+    tracks.set(label, track);
+    return { slice, pid: track.pid, tid: tidOf(what, track[what].place(from, to)) };
   });
-  const traceEvents = [
-    ...[...tracks.values()].flatMap((track) => track.names()),
-    ...placed.map(drawSlice),
-    ...drawArrows(placed),
-  ];
+  const traceEvents = [...[...tracks.values()].flatMap(drawNames), ...placed.map(drawSlice), ...drawArrows(placed)];
   return { traceEvents, displayTimeUnit: "ms", otherData: { dropped } };
+}
+
+/** One resource: a process of the trace. */
+interface Track {
+  readonly label: string;
+  readonly pid: number;
+  readonly hold: Rows;
+  readonly wait: Rows;
 }
 
 interface Placed {
@@ -84,35 +89,14 @@ interface Placed {
   readonly tid: number;
 }
 
-/** One thing. */
-class Track {
-  readonly pid: number;
-  readonly #label: string;
-  readonly #rows = { hold: new Rows(), wait: new Rows() };
-
-  constructor(label: string, pid: number) {
-    this.#label = label;
-    this.pid = pid;
-  }
-
-  /** The row of a slice. */
-  place({ what, from, to }: Slice): number {
-    return tidOf(what, this.#rows[what].place(from, to));
-  }
-
-  names(): TraceEvent[] {
-    const { pid } = this;
-    const name = (of: string, tid: number, label: string): TraceEvent => {
-      return { ph: "M", name: of, cat: "__metadata", ts: 0, pid, tid, args: { name: label } };
-    };
-    const rows = (["hold", "wait"] as const).flatMap((what) =>
-      Array.from(
-        { length: this.#rows[what].size },
-        (_, row) => name("thread_name", tidOf(what, row), `${this.#label}: ${what}s`),
-      )
-    );
-    return [name("process_name", 0, this.#label), ...rows];
-  }
+function drawNames({ label, pid, ...rows }: Track): TraceEvent[] {
+  const draw = (of: string, tid: number, name: string): TraceEvent => {
+    return { ph: "M", name: of, cat: "__metadata", ts: 0, pid, tid, args: { name } };
+  };
+  const threads = (["hold", "wait"] as const).flatMap((what) =>
+    Array.from({ length: rows[what].size }, (_, row) => draw("thread_name", tidOf(what, row), `${label}: ${what}s`))
+  );
+  return [draw("process_name", 0, label), ...threads];
 }
 
 /** Holds have odd numbers and waits even ones, so that the first holder comes first. */
