@@ -7,7 +7,7 @@ import { quote } from "../internal/check.ts";
 import type { Resource } from "../internal/hook.ts";
 import { onceFor } from "../internal/once.ts";
 import type { Frame } from "./run_context.ts";
-import { callerIn, type CallSite } from "./call_site.ts";
+import { callerIn, type CallSite, type SourceLine } from "./call_site.ts";
 
 /** The origin of a call. It does not change when a Condition takes the hold back for its guard. */
 export class Origin {
@@ -19,7 +19,7 @@ export class Origin {
    * The stack, captured while a listener asks for call sites, or the origin that has captured it; read late or never.
    */
   #stack: Error | Origin | undefined;
-  #site: CallSite | undefined;
+  #site: SourceLine | undefined;
 
   constructor(frame: Frame | undefined, stack: Error | Origin | undefined, began?: number) {
     this.frame = frame;
@@ -28,7 +28,7 @@ export class Origin {
   }
 
   /** The caller's file and line. */
-  get site(): CallSite | undefined {
+  get site(): SourceLine | undefined {
     const stack = this.#stack;
     this.#stack = undefined;
     try {

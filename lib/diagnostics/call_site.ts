@@ -17,7 +17,7 @@ export interface CallSite {
   toString(): string;
 }
 
-class SourceLine implements CallSite {
+export class SourceLine implements CallSite {
   readonly file: string;
   readonly line: number;
   readonly column: number;
@@ -31,9 +31,9 @@ class SourceLine implements CallSite {
     this.#function = name;
   }
 
-  static isSameFunction(one: CallSite | undefined, other: CallSite | undefined): boolean {
-    if (!(one instanceof SourceLine && other instanceof SourceLine)) return false;
-    return one.file === other.file && one.#function === other.#function;
+  /** Whether both lines are in functions of the same name in the same file. */
+  isInFunctionOf(other: SourceLine | undefined): boolean {
+    return this.file === other?.file && this.#function === other.#function;
   }
 
   toString(): string {
@@ -60,7 +60,7 @@ export function captureStack(): Error {
  * Returns the first line of the stack outside the library and the run-time. Undefined in a bundle without source maps,
  * which does not distinguish the library's files from the user's.
  */
-export function callerIn(stack: unknown): CallSite | undefined {
+export function callerIn(stack: unknown): SourceLine | undefined {
   if (typeof stack !== "string") return undefined; // Error.prepareStackTrace may make anything of it
   const sites = stack.split("\n").flatMap((line) => siteOf(line) ?? []);
   // The first frame is that of captureStack.
@@ -74,7 +74,7 @@ export function callerIn(stack: unknown): CallSite | undefined {
  * Parses a line such as `at run (file:///srv/checkout.ts:41:7)`, `at async /srv/checkout.ts:41:7` and
  * `run@/srv/checkout.ts:41:7`.
  */
-function siteOf(text: string): CallSite | undefined {
+function siteOf(text: string): SourceLine | undefined {
   if (text.length > LONGEST_LINE) return undefined;
   const found = /^\s*(?:at (?:async )?(?:(.*?) \()?(?:async )?|([^@]*)@)(.+?):(\d+):(\d+)\)?\s*$/.exec(text);
   if (found === null) return undefined;
@@ -100,7 +100,3 @@ function pathOf(file: string): string {
     return file;
   }
 }
-
-/** Whether both lines are in functions of the same name in the same file. */
-export const isSameFunction: (one: CallSite | undefined, other: CallSite | undefined) => boolean =
-  SourceLine.isSameFunction;

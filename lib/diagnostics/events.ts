@@ -70,15 +70,7 @@ export interface Observer {
   release?(event: ReleaseEvent, call: ObservedCall): void;
 }
 
-/** The event that each method of an observer gets. */
-export interface EventOf {
-  wait: WaitEvent;
-  grant: GrantEvent;
-  giveUp: GiveUpEvent;
-  release: ReleaseEvent;
-}
-
 /** The names of an observer's methods. */
-export type EventName = keyof EventOf;
+export type EventName = keyof Observer;
 
 export const EVENT_NAMES: readonly EventName[] = ["wait", "grant", "giveUp", "release"];

@@ -6,16 +6,16 @@
  */
 import { DISPOSE } from "../internal/dispose.ts";
 import { type GiveUpOutcome, type Hook, type Resource, setHook } from "../internal/hook.ts";
-import { captureStack, isSameFunction } from "./call_site.ts";
+import { captureStack } from "./call_site.ts";
 import { DeadlockError, ownHold, waitsForRelease } from "./deadlock.ts";
 import { type Acquisition, at, Origin } from "./acquisition.ts";
 import type { DiagnosticEvent } from "./events.ts";
-import { guard, type Listener, Listeners } from "./listeners.ts";
+import { type Listener, Listeners, withoutThrowing } from "./listeners.ts";
 import { Registry } from "./registry.ts";
 import { callsOn, currentFrame, noteCall, runInFrame } from "./run_context.ts";
 
 class Hub implements Omit<Hook, "step"> {
-  // Its Hook methods are called only through `guarded`.
+  // Its Hook methods are called only through `safeHook`.
   /** The present waits and holds; replaced whenever the last listener leaves. */
   registry: Registry = new Registry();
   /** The origins of calls that have begun and neither waited nor been granted. */
@@ -42,7 +42,7 @@ class Hub implements Omit<Hook, "step"> {
     this.#sites = this.#listeners.need("sites");
     this.#frames = this.#listeners.need("frames");
     this.#rejects = this.#listeners.need("rejects");
-    setHook(this.isOn ? guarded : undefined);
+    setHook(this.isOn ? safeHook : undefined);
     if (!this.isOn) this.registry = new Registry();
   }
 
@@ -51,16 +51,13 @@ class Hub implements Omit<Hook, "step"> {
   }
 
   begin(call: object, like?: object): void {
-    this.#origins.set(
-      call,
-      this.#origin(like && (this.registry.acquisitionOf(like)?.origin ?? this.#origins.get(like)), performance.now()),
-    );
+    this.#origins.set(call, this.#origin(like && this.#knownOrigin(like), performance.now()));
   }
 
   wait(resource: Resource, call: object, permits: number): void {
     const acquisition = this.#add(resource, call, permits);
     this.registry.move(acquisition, "waits", acquisition.origin.began);
-    this.#listeners.notify("wait", about(acquisition), acquisition);
+    this.#listeners.notify("wait", eventOf(acquisition, {}), acquisition);
   }
 
   grant(resource: Resource, call: object, permits: number, hold = call): void {
@@ -68,7 +65,7 @@ class Hub implements Omit<Hook, "step"> {
     const acquisition = known?.state === "waits" ? known : this.#add(resource, call, permits);
     if (hold !== call) this.registry.name(acquisition, hold);
     const waited = this.registry.move(acquisition, acquisition.isHeldOnceGranted ? "holds" : "ended");
-    this.#listeners.notify("grant", { ...about(acquisition), waited }, acquisition);
+    this.#listeners.notify("grant", eventOf(acquisition, { waited }), acquisition);
   }
 
   giveUp(resource: Resource, call: object, outcome: GiveUpOutcome, permits: number): void {
@@ -77,7 +74,7 @@ class Hub implements Omit<Hook, "step"> {
     if (acquisition === undefined || (outcome !== "full" && acquisition.state !== "waits")) return;
     const waited = this.registry.move(acquisition, "ended");
     if (this.#frames) this.registry.refuse(acquisition);
-    this.#listeners.notify("giveUp", { ...about(acquisition), waited, outcome }, acquisition);
+    this.#listeners.notify("giveUp", eventOf(acquisition, { waited, outcome }), acquisition);
   }
 
   release(_resource: Resource, call: object, isLost = false): void {
@@ -86,7 +83,7 @@ class Hub implements Omit<Hook, "step"> {
   }
 
   failRenewal(resource: Resource): void {
-    this.#listeners.failRenewal(resource);
+    this.#listeners.notify("failRenewal", resource);
   }
 
   releaseWithoutGuard(hold: object): void {
@@ -97,8 +94,8 @@ class Hub implements Omit<Hook, "step"> {
     if (refused === undefined) return;
     const origin = this.#origin();
     // The release may be for an earlier acquisition, in a function around the refused one.
-    if (calls.includes(acquisition.id) && !isSameFunction(refused.site, origin.site)) return;
-    this.#listeners.wrongRelease({ hold: acquisition, refused, origin });
+    if (calls.includes(acquisition.id) && !refused.origin.site?.isInFunctionOf(origin.site)) return;
+    this.#listeners.notify("wrongRelease", { hold: acquisition, refused, origin });
   }
 
   giveBack(resource: Resource, permits: number): void {
@@ -133,8 +130,8 @@ class Hub implements Omit<Hook, "step"> {
 
   #end(acquisition: Acquisition, isLost = false): void {
     const held = this.registry.move(acquisition, "ended");
-    const outcome = isLost ? { outcome: "lost" } as const : undefined;
-    this.#listeners.notify("release", { ...about(acquisition), held, ...outcome }, acquisition);
+    const end = isLost ? { held, outcome: "lost" } as const : { held };
+    this.#listeners.notify("release", eventOf(acquisition, end), acquisition);
   }
 
   /** Adds an acquisition. An acquisition that returns to the queue, as for a Condition, keeps its origin. */
@@ -146,7 +143,11 @@ class Hub implements Omit<Hook, "step"> {
   }
 
   #originOf(call: object): Origin {
-    return this.registry.acquisitionOf(call)?.origin ?? this.#origins.get(call) ?? this.#origin();
+    return this.#knownOrigin(call) ?? this.#origin();
+  }
+
+  #knownOrigin(call: object): Origin | undefined {
+    return this.registry.acquisitionOf(call)?.origin ?? this.#origins.get(call);
   }
 
   #origin(like?: Origin, began?: number): Origin {
@@ -155,9 +156,9 @@ class Hub implements Omit<Hook, "step"> {
   }
 }
 
-/** The common part of the event for an acquisition's latest change. */
-function about({ id, resource: { kind, name, key }, permits, since }: Acquisition): DiagnosticEvent {
-  return { id, kind, name, key, permits, at: since };
+/** The event of an acquisition's latest change, with the facts that this kind of event adds. */
+function eventOf<T>({ id, resource: { kind, name, key }, permits, since }: Acquisition, facts: T): DiagnosticEvent & T {
+  return Object.freeze({ id, kind, name, key, permits, at: since, ...facts });
 }
 
 /** The one hub. */
@@ -187,7 +188,7 @@ function note(resource: Resource, change: () => void): void {
 function noteAll(): void {
   depth++;
   for (const change of changes) {
-    if (hub.isOn) guard(change);
+    if (hub.isOn) withoutThrowing(change);
   }
   changes.length = 0;
   depth--;
@@ -197,17 +198,17 @@ function noteAll(): void {
  * The hub as primitives see it. A failure in diagnostics, as by a stack, a name or a key, never breaks a wait, a
  * time-out or a release: it becomes an uncaught error.
  */
-const guarded: Hook = {
+const safeHook: Hook = {
   step,
-  begin: (call, like) => guard(() => hub.begin(call, like)),
+  begin: (call, like) => withoutThrowing(() => hub.begin(call, like)),
   wait: (resource, call, permits) => note(resource, () => hub.wait(resource, call, permits)),
   grant: (resource, call, permits, hold) => note(resource, () => hub.grant(resource, call, permits, hold)),
   giveUp: (resource, call, outcome, permits) => note(resource, () => hub.giveUp(resource, call, outcome, permits)),
   release: (resource, call, isLost) => note(resource, () => hub.release(resource, call, isLost)),
   failRenewal: (resource) => note(resource, () => hub.failRenewal(resource)),
-  releaseWithoutGuard: (hold) => guard(() => hub.releaseWithoutGuard(hold)),
+  releaseWithoutGuard: (hold) => withoutThrowing(() => hub.releaseWithoutGuard(hold)),
   giveBack: (resource, permits) => note(resource, () => hub.giveBack(resource, permits)),
   run: (call, fn) => hub.run(call, fn), // errors of `fn` belong to the caller
-  deadlockOf: (resource, call, operation) => guard(() => hub.deadlockOf(resource, call, operation)),
-  holderOf: (resource) => guard(() => hub.holderOf(resource)) ?? "",
+  deadlockOf: (resource, call, operation) => withoutThrowing(() => hub.deadlockOf(resource, call, operation)),
+  holderOf: (resource) => withoutThrowing(() => hub.holderOf(resource)) ?? "",
 };

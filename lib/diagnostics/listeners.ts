@@ -4,7 +4,7 @@
  * @module
  */
 import type { Acquisition, Origin } from "./acquisition.ts";
-import type { EventName, EventOf } from "./events.ts";
+import type { EventName, GiveUpEvent, GrantEvent, ReleaseEvent, WaitEvent } from "./events.ts";
 import type { Resource } from "../internal/hook.ts";
 import { throwUncaught } from "../internal/platform.ts";
 
@@ -17,18 +17,22 @@ export interface WrongRelease {
 }
 
 /** Functions for events, and flags for extra records. */
-export type Listener =
-  & { readonly [N in EventName]?: ((event: EventOf[N], acquisition: Acquisition) => void) | undefined }
-  & {
-    /** Records callers' files and lines. */
-    readonly sites?: boolean;
-    /** Rejects calls that wait for a hold of their own `run`. */
-    readonly rejects?: boolean;
-    /** Records the `run` around each wait, and adds the holder to the messages of time-outs. */
-    readonly frames?: boolean;
-    wrongRelease?(release: WrongRelease): void;
-    failRenewal?(resource: Resource): void;
-  };
+export interface Listener {
+  /** Records callers' files and lines. */
+  readonly sites?: boolean;
+  /** Rejects calls that wait for a hold of their own `run`. */
+  readonly rejects?: boolean;
+  /** Records the `run` around each wait, and adds the holder to the messages of time-outs. */
+  readonly frames?: boolean;
+  wait?(event: WaitEvent, acquisition: Acquisition): void;
+  grant?(event: GrantEvent, acquisition: Acquisition): void;
+  giveUp?(event: GiveUpEvent, acquisition: Acquisition): void;
+  release?(event: ReleaseEvent, acquisition: Acquisition): void;
+  wrongRelease?(release: WrongRelease): void;
+  failRenewal?(resource: Resource): void;
+}
+
+type Methods = Required<Pick<Listener, EventName | "wrongRelease" | "failRenewal">>;
 
 export class Listeners {
   /** Replaced on change, so that iterating over it is safe. */
@@ -50,28 +54,19 @@ export class Listeners {
     return this.#all.some((listener) => listener[what]);
   }
 
-  wrongRelease(release: WrongRelease): void {
-    for (const listener of this.#all) guard(() => listener.wrongRelease?.(release));
-  }
-
-  failRenewal(resource: Resource): void {
-    for (const listener of this.#all) guard(() => listener.failRenewal?.(resource));
-  }
-
   /** A listener may dispose of another one. Events that it causes come later, because the hub notes them in order. */
-  notify<N extends EventName>(name: N, event: EventOf[N], acquisition: Acquisition): void {
-    Object.freeze(event);
+  notify<N extends keyof Methods>(name: N, ...args: Parameters<Methods[N]>): void {
     for (const listener of this.#all) {
-      const method = listener[name] as ((event: unknown, acquisition: Acquisition) => void) | undefined;
-      if (this.#all.includes(listener)) guard(() => method?.call(listener, event, acquisition));
+      const method = listener[name] as ((...args: Parameters<Methods[N]>) => void) | undefined;
+      if (this.#all.includes(listener)) withoutThrowing(() => method?.call(listener, ...args));
     }
   }
 }
 
-/** Calls `step`; an error in it becomes an uncaught error. */
-export function guard<T>(step: () => T): T | undefined {
+/** Calls `fn`. An error in it becomes an uncaught error. */
+export function withoutThrowing<T>(fn: () => T): T | undefined {
   try {
-    return step();
+    return fn();
   } catch (error) {
     throwUncaught(error);
     return undefined;
