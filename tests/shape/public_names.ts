@@ -114,7 +114,7 @@ const REDIS: Readonly<Record<string, string>> = {
   Inspection: "holders waiters waiting fence ttl",
   Waiter: "id process owner since expiresIn",
   Holder: "id process owner since expiresIn fencingToken permits",
-  Backend: "evalsha eval subscribe schedule library failure subscriberFailure losses connection cluster closed onClose",
+  Backend: "evalsha eval subscribe library failure subscriberFailure losses connection cluster closed onClose",
   ClientOptions: "push",
   RedisError: "",
   Acquirable: ACQUIRABLE,

@@ -13,6 +13,7 @@ import { warnDiffering } from "../differing.ts";
 import { UnansweredError } from "../errors.ts";
 import type { Lease } from "../lease.ts";
 import { LeaseHandle } from "../lease/lease_handle.ts";
+import type { Grant } from "../lease/lease_hold.ts";
 import { releaseInBackground } from "../lease/release.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import type { Command } from "../store/commands.ts";
@@ -33,20 +34,19 @@ export function acquireOnce(spec: ResourceSpec, adopts?: string): Promise<Lease 
 }
 
 /** The object itself is the hook's `call` for this acquisition and its lease. */
-class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> implements AcquireRequest, Listener {
+class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> implements AcquireRequest, Grant, Listener {
   readonly id: string;
   readonly adopts: string | undefined;
   /** Its position in the queue; 0 before the first answer. */
   position = 0;
-  /** When the last command with an answer was sent. */
-  #heard: Moment | undefined;
-  /** The last token at the server's answer: a grant has a larger one. */
-  #fence = 0;
+  heard!: Moment;
+  /** Of the grant, which has a larger one than all before; until then the last token at the server's answer. */
+  fence = 0;
   /** The token of a push that has overtaken the first answer. */
   #pushed = 0;
   /** Local times of the next heartbeat and of the first end of a life. */
   #heartbeatAt = 0;
-  #endsAt = Infinity;
+  #lifeEndsAt = Infinity;
   /** The number of gaps in messages when the last command was sent. */
   #gaps = 0;
 
@@ -75,7 +75,7 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
   protected take(answer: AcquireAnswer, sent: Moment): void {
     if (this.settled) return;
     if (answer.kind === "refused") throw new UnansweredError("the server has released this call already");
-    this.#heard = sent;
+    this.heard = sent;
     const { what, limit } = this.spec;
     if (answer.otherLimit) warnDiffering(what, `${limit} permits`, `${answer.otherLimit} permits`);
     if (answer.kind === "waiting") {
@@ -83,7 +83,7 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
       else if (!answer.unfinished) this.refuse();
       if (answer.unfinished) this.ask();
     } else if (this.#canTrust(sent)) {
-      this.#granted(answer, sent);
+      this.#granted(answer);
     } else {
       if (!this.retry.grantedTooLate()) throw new UnansweredError("the answer came too late");
       return this.ask();
@@ -96,8 +96,8 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
     return sent.at + trusted(this.spec.settings.ttl) > now();
   }
 
-  #granted(answer: Granted, sent: Moment): void {
-    this.#grant(answer, sent);
+  #granted({ fence, weight }: Granted): void {
+    this.#grant(fence, weight);
     const missed = this.position !== 0 && this.spec.holders === "weighted";
     if (missed) this.spec.namespace.subscription.checkFirstOf(this.queue); // that waiter may hold too
   }
@@ -106,14 +106,14 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
     const { namespace: { subscription }, settings: { ttl }, resource, what } = this.spec;
     const joins = this.position === 0;
     this.position = answer.position;
-    this.#fence = answer.fence;
+    this.fence = answer.fence;
     if (joins && hook !== undefined) {
       this.reportWait();
       const deadlock = hook.deadlockOf(resource, this, `acquire ${what}`);
       if (deadlock !== undefined) this.fail(deadlock, "error");
     }
     this.#heartbeatAt = sent.at + heartbeatOf(ttl) + Math.random() * jitterOf(ttl);
-    this.#endsAt = Math.max(now() + answer.endsIn + AFTER_LIFE_END, sent.at + LIFE_ENDS_APART);
+    this.#lifeEndsAt = Math.max(now() + answer.endsIn + AFTER_LIFE_END, sent.at + LIFE_ENDS_APART);
     if (this.settled) return;
     subscription.add(this.id, this);
     const pushed = this.#pushed;
@@ -122,17 +122,17 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
     if (this.#gaps === subscription.gaps) {
       if (answer.deaf) subscription.restart();
     } else if (subscription.isFirst(this)) return this.ask(); // it may have been granted without a message
-    this.lead();
+    this.reschedule();
   }
 
   // Pausing.
 
   /** Sets the time of the next command: at the end of a life, only one waiter of each queue in a process asks. */
-  lead(): void {
+  reschedule(): void {
     // While a command is in flight, its answer sets the next time.
     if (this.isAsking || this.settled) return;
-    const leads = this.spec.namespace.subscription.isFirst(this);
-    this.timer.set(leads ? Math.min(this.#heartbeatAt, this.#endsAt) : this.#heartbeatAt);
+    const isFirst = this.spec.namespace.subscription.isFirst(this);
+    this.pauseUntil(isFirst ? Math.min(this.#heartbeatAt, this.#lifeEndsAt) : this.#heartbeatAt);
   }
 
   checkTurn(withinMs?: number): void {
@@ -144,23 +144,23 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
     if (this.settled) return;
     const isRenewed = this.spec.settings.renew === Infinity;
     if (this.position === 0) this.#pushed = fence;
-    else if (fence > this.#fence && isRenewed && this.#canTrust(this.#heard!)) this.#grant({ fence }, this.#heard!);
+    else if (fence > this.fence && isRenewed && this.#canTrust(this.heard)) this.#grant(fence);
     // An unrenewed lease must last for its whole ttl, and nothing may be left after a late push: the answer decides.
     else this.ask();
   }
 
   // Settled.
 
-  #grant({ fence, weight = this.spec.weight }: Omit<Granted, "kind">, heard: Moment): void {
-    const isAdopted = this.adopts !== undefined;
-    this.grant(new LeaseHandle(this.spec, { id: this.id, fence, heard, isAdopted, call: this }), weight);
+  #grant(fence: number, weight = this.spec.weight): void {
+    this.fence = fence;
+    this.grant(new LeaseHandle(this), weight);
   }
 
   /**
    * Releases its id if the server may know it, unless a lease does. At once, so that no later command of this process
    * finds a trace.
    */
-  protected leave(isGranted: boolean): void {
+  protected cleanUp(isGranted: boolean): void {
     this.spec.namespace.subscription.delete(this.id);
     const isKnown = this.position !== 0 || this.mayHaveRun;
     if (isKnown && !isGranted) void releaseInBackground(this.spec, this.id);

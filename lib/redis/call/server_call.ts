@@ -8,7 +8,7 @@
  *
  * Transitions: asking → settled or pausing; pausing → asking when its time has come; both → settled by the signal or
  * the time-out. Invariants: a settled call sends no further command to ask; before, its timer or the limit of its command
- * is set, so that it asks again if no answer comes.
+ * is set, so that it asks again if no answer comes. The one that is set ends the call when its time is out.
  *
  * Observers see it wait once its first command has failed, has not granted, or has taken {@linkcode SILENCE} ms; the
  * wait counts from that command. Every call that ends without a grant has waited, except for a try that found the
@@ -25,7 +25,7 @@ import type { WaitOptions } from "../../types.ts";
 import { explain, mayHaveRun, withoutArguments } from "../errors.ts";
 import type { CallSpec } from "../resource_spec.ts";
 import { Command, type Sender } from "../store/commands.ts";
-import { type Moment, now, SILENCE } from "../times.ts";
+import { firing, type Moment, now, SILENCE } from "../times.ts";
 import { RetryPolicy } from "./retry_policy.ts";
 
 /** The object itself is the hook's `call`. */
@@ -45,10 +45,12 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
   /** Whether an earlier command has no answer. */
   #isUnanswered = false;
   readonly #timeout: number;
+  /** Local time at which it times out. */
+  readonly endsAt: number;
   readonly #isTry: boolean;
-  /** Set for the end of the pause, or of the sleep until its turn; while it asks, until observers are to see it wait. */
-  protected readonly timer: Timer = new Timer(() => this.isAsking ? this.reportWait() : this.onTime(), true);
-  #limits: Cancellation | undefined;
+  /** Created when it is first set: a call that is granted at once needs none. */
+  #timer: Timer | undefined;
+  #aborting: Cancellation | undefined;
   #resolve!: (result: T | undefined) => void;
   #reject!: (error: unknown) => void;
   #isReported = false;
@@ -68,6 +70,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
     this.#timeout = limits?.timeout ?? Infinity;
     this.waits = this.retries = !this.#isTry && this.#timeout > 0;
     this.retry = new RetryPolicy(tries, limits ?? {});
+    this.endsAt = this.#timeout > 0 ? this.retry.endsAt : Infinity; // without waiting, the limit of its command is enough
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -77,14 +80,34 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
   /** Call it at the end of the constructor. */
   protected begin(signal: AbortSignal | undefined): void {
     if (hook !== undefined) hook.begin(this);
-    const timeout = this.#timeout || Infinity; // without waiting, the limit of the only command is enough
-    if (signal !== undefined || timeout < Infinity) {
-      this.#limits = onCancel({ signal, timeout }, (outcome) => {
-        if (outcome === "aborted") this.fail(reasonOf(signal!), outcome);
-        else this.#timeOut();
-      });
-    }
+    if (signal !== undefined) this.#aborting = onCancel({ signal }, () => this.fail(reasonOf(signal), "aborted"));
     this.ask();
+  }
+
+  // Its time.
+
+  /** Set for the end of the pause, or of the sleep until its turn; while it asks, until observers are to see it wait. */
+  protected get timer(): Timer {
+    return this.#timer ??= new Timer((at) => this.#onTimer(firing(at)), true);
+  }
+
+  protected pauseUntil(time: number): void {
+    this.timer.set(Math.min(time, this.endsAt));
+  }
+
+  #onTimer(time: number): void {
+    if (time >= this.endsAt) return this.timeOut();
+    if (!this.isAsking) return this.onTime();
+    this.reportWait();
+    this.#setTimer();
+  }
+
+  /** Sets the timer of a call that asks. Its command counts as unanswered at its end, if the client has taken it. */
+  #setTimer(): void {
+    const endsAt = this.#command?.isHeldBack ? this.endsAt : Infinity;
+    const at = hook === undefined || this.#isReported ? endsAt : Math.min(endsAt, now() + SILENCE);
+    if (at < Infinity) this.timer.set(at);
+    else this.#timer?.clear();
   }
 
   // Asking.
@@ -92,13 +115,13 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
   /** Sends a command, even while an earlier one is in flight. */
   ask(): void {
     if (this.settled) return;
-    this.timer.set(hook === undefined || this.#isReported ? Infinity : now() + SILENCE);
     this.#command?.end();
     const command = this.#command = new Command(this.retry.limit, this);
     this.send(command).then((answer) => this.#answered(answer, command), (error) => {
       // Else an earlier command has its answer, and the next one is sent at its time; a closed client sends none.
       if (this.isAsking || this.spec.namespace.store.backend.closed) this.#failed(error, command);
     });
+    this.#setTimer();
   }
 
   /** Whether the last command has no answer yet. */
@@ -147,9 +170,9 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
     this.reportWait();
     if (this.settled) return; // an observer has cancelled it
     const mayPass = this.spec.namespace.store.mayPass?.(error);
-    if (this.retries && mayPass && againAt !== undefined) this.timer.set(againAt);
+    if (this.retries && mayPass && againAt !== undefined) this.pauseUntil(againAt);
     // The error may pass, but not within the only attempt.
-    else if (this.#timeout === 0 && mayPass) this.#timeOut();
+    else if (this.#timeout === 0 && mayPass) this.timeOut();
     else this.fail(explain(`acquire ${this.spec.what}`, this.retry.failure), "error");
   }
 
@@ -160,7 +183,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
 
   // Settled.
 
-  #timeOut(): void {
+  timeOut(): void {
     const command = this.#command;
     const silence = command?.isHeldBack === false ? this.#silence(command, SILENCE) : undefined;
     const cause = this.retry.failure ?? silence ?? withoutArguments(this.spec.namespace.store.backend.failure);
@@ -178,20 +201,23 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
   /** Ends without a grant: it has failed, timed out, or its signal has aborted. */
   protected fail(reason: unknown, outcome: GiveUpOutcome): void {
     if (this.settled) return;
-    this.#end(() => this.#reject(reason));
+    this.#end();
+    this.#reject(reason);
     this.reportWait();
     this.#reportGiveUp(outcome);
   }
 
   /** Ends a call that found the resource taken. @param detail Text after the time. Default: the holder. */
   protected refuse(detail?: string): void {
-    this.#end(() => this.#isTry ? this.#resolve(undefined) : this.#reject(this.#timedOut(undefined, detail)));
+    this.#end();
+    this.#isTry ? this.#resolve(undefined) : this.#reject(this.#timedOut(undefined, detail));
     if (this.waits) this.reportWait();
     if (this.#isReported) this.#reportGiveUp("timeout");
   }
 
   protected grant(result: T, permits = this.permits): void {
-    this.#end(() => this.#resolve(result), true);
+    this.#end(true);
+    this.#resolve(result);
     if (hook !== undefined) hook.grant(this.spec.resource, this, permits);
   }
 
@@ -206,15 +232,15 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
     if (hook !== undefined) hook.giveUp(this.spec.resource, this, outcome, this.permits);
   }
 
-  #end(settle: () => void, isGranted = false): void {
+  /** Called before its promise is settled. */
+  #end(isGranted = false): void {
     this.settled = true;
-    this.#limits?.end();
-    this.timer.clear();
-    this.leave(isGranted); // before the caller continues
+    this.#aborting?.end();
+    this.#timer?.clear();
+    this.cleanUp(isGranted);
     this.#endCommand();
-    settle();
   }
 
   /** Called once it has settled: leaves nothing on the server. */
-  protected abstract leave(isGranted: boolean): void;
+  protected abstract cleanUp(isGranted: boolean): void;
 }

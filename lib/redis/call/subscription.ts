@@ -19,8 +19,8 @@ export interface Listener {
   /** The waiter's queue. */
   readonly queue: string;
   granted(fence: number): void;
-  /** Called when it may have become the waiter of its queue that asks at the end of a life. */
-  lead(): void;
+  /** Called when it has become the first waiter of its queue, which asks at the end of a life. */
+  reschedule(): void;
   /** Asks the server, at once or at a random moment within `ms`, because a message may have been missed. */
   checkTurn(withinMs?: number): void;
 }
@@ -45,8 +45,8 @@ export class Subscription {
   readonly #listeners = new Map<string, Listener>();
   /** The waiters by their queues, in the order of their arrival. */
   readonly #queues = new Map<string, Set<Listener>>();
-  /** Whether the server or the client does not allow subscriptions. */
-  #never: boolean;
+  /** Whether the server or the client does not allow subscriptions, or the client is closed. */
+  #isUnavailable: boolean;
   #current: Attempt | undefined;
   /** How often messages have begun or resumed: an answer to an earlier command may show none of those missed. */
   gaps = 0;
@@ -71,7 +71,7 @@ export class Subscription {
   constructor(store: Store, prefix: string) {
     this.#store = store;
     this.#prefix = prefix;
-    this.#never = store.subscribe === undefined;
+    this.#isUnavailable = store.subscribe === undefined;
     onCancel({ signal: store.closing }, () => this.#close());
   }
 
@@ -112,12 +112,12 @@ export class Subscription {
     const listener = this.#listeners.size === 0 ? undefined : this.#listeners.get(id);
     if (listener === undefined) return;
     this.#listeners.delete(id);
-    const led = this.isFirst(listener);
+    const wasFirst = this.isFirst(listener);
     const queue = this.#queues.get(listener.queue)!;
     queue.delete(listener);
     const [next] = queue;
     if (next === undefined) this.#queues.delete(listener.queue);
-    else if (led) next.lead();
+    else if (wasFirst) next.reschedule();
     this.#endIfUnused();
   }
 
@@ -149,26 +149,26 @@ export class Subscription {
   // From its start to its end.
 
   #begin(): void {
-    if (this.#current !== undefined || this.#never || now() < this.#notBefore) return;
-    const mine: Attempt = this.#current = {
+    if (this.#current !== undefined || this.#isUnavailable || now() < this.#notBefore) return;
+    const attempt: Attempt = this.#current = {
       until: now() + SINGLE_COMMAND * 2 ** this.#unconfirmed,
       stop: undefined,
     };
     this.#deafSince = Math.min(this.#deafSince, now());
     const listener = {
       receive: ({ id, fence }: Push) => this.#listeners.get(id)?.granted(fence),
-      resumed: () => this.#resumed(mine),
-      ended: () => this.#ended(mine),
+      resumed: () => this.#resumed(attempt),
+      ended: () => this.#ended(attempt),
     };
     this.#store.subscribe!(listener, this.#prefix).then(
-      (stop) => this.#started(mine, stop),
-      (error) => this.#failed(mine, error),
+      (stop) => this.#started(attempt, stop),
+      (error) => this.#failed(attempt, error),
     );
   }
 
-  #started(mine: Attempt, stop: Unsubscribe): void {
-    if (mine !== this.#current) return void ignoreErrors(stop);
-    mine.stop = stop;
+  #started(attempt: Attempt, stop: Unsubscribe): void {
+    if (attempt !== this.#current) return void ignoreErrors(stop);
+    attempt.stop = stop;
     this.#unconfirmed = 0;
     this.#isHeard();
     this.#store.notDeaf?.();
@@ -178,26 +178,26 @@ export class Subscription {
     this.#endIfUnused();
   }
 
-  #failed(mine: Attempt, error: unknown): void {
-    if (mine !== this.#current) return;
+  #failed(attempt: Attempt, error: unknown): void {
+    if (attempt !== this.#current) return;
     this.#current = undefined; // the next waiter tries again
     this.#failure = error;
     this.#notBefore = now() + SUBSCRIPTIONS_APART;
-    this.#never = codeOf(error) !== "" && !this.#store.mayPass?.(error);
-    if (!this.#never) return;
+    this.#isUnavailable = codeOf(error) !== "" && !this.#store.mayPass?.(error);
+    if (!this.#isUnavailable) return;
     this.#deafSince = Infinity;
     if (!this.#store.backend.closed) this.#store.warnSlow?.(`SUBSCRIBE (${messageOf(error)})`);
   }
 
   /** Called when messages have resumed. */
-  #resumed(mine: Attempt): void {
-    if (mine !== this.#current) return;
+  #resumed(attempt: Attempt): void {
+    if (attempt !== this.#current) return;
     this.gaps++;
     this.#checkTurns(FIRST, GAP_SPREAD);
   }
 
-  #ended(mine: Attempt): void {
-    if (mine !== this.#current) return;
+  #ended(attempt: Attempt): void {
+    if (attempt !== this.#current) return;
     this.#end();
     this.#checkTurns(FIRST, GAP_SPREAD); // begins the next subscription once the server has answered
   }
@@ -232,7 +232,7 @@ export class Subscription {
 
   /** Ends the subscription with its client. The adapter closes the connections that it opened. */
   #close(): void {
-    this.#never = true;
+    this.#isUnavailable = true;
     this.#linger.clear();
     this.#current = undefined;
     this.#checkTurns(Infinity);

@@ -36,11 +36,6 @@ export interface Backend {
     onGap: () => void,
     onEnd?: () => void,
   ): Promise<() => void | Promise<void>>;
-  /**
-   * Calls `handOver`, which runs a script, once the client takes another command, and resolves as it does; urgent ones
-   * first. A lease is trusted from then on. For a client that must not be given thousands of commands at once.
-   */
-  schedule?<T>(handOver: () => Promise<T>, isUrgent: boolean): Promise<T>;
   /** The name of the client's library, for errors and warnings: "npm:ioredis". */
   readonly library?: string;
   /** The connection's error while it is down, such as ECONNREFUSED: for the `cause` of errors. */

@@ -4,7 +4,6 @@
  * @module
  */
 import { adapter, type Backend, checkClient, checkPush, type ClientOptions, orEnd } from "./backend.ts";
-import { scheduler } from "./portions.ts";
 
 /** The members of a client that `bunRedis` uses. */
 export interface BunRedisClient {
@@ -79,7 +78,6 @@ const backendOf = adapter((client: BunRedisClient, push): Backend => {
     evalsha: (sha, keys, args) => run("EVALSHA", sha, keys, args),
     eval: (script, keys, args) => run("EVAL", script, keys, args),
     ...push && { subscribe: subscriber(client, events) },
-    schedule: scheduler(),
     library: "Bun (RedisClient)",
     get closed() {
       return events.closed && !client.connected;

@@ -8,7 +8,6 @@ import { must } from "../../internal/check.ts";
 import { onceFor } from "../../internal/once.ts";
 import { type Backend, checkClient, Connections, refuse } from "./backend.ts";
 import { type DenoRedisSubscriber, Subscriptions } from "./deno_subscriptions.ts";
-import { scheduler } from "./portions.ts";
 
 /** The members of a client that `denoRedis` uses. */
 export interface DenoRedisClient {
@@ -102,7 +101,6 @@ function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
     evalsha: (sha, keys, args) => reply(commands.evalsha(sha, keys, args)),
     eval: (script, keys, args) => reply(commands.eval(script, keys, args)),
     ...subscriptions && { subscribe: subscriptions.subscribe.bind(subscriptions) },
-    schedule: scheduler(),
     library: "jsr:@db/redis",
     get losses() {
       return connections;

@@ -17,7 +17,6 @@ import {
   refuse,
   type Subscribe,
 } from "./backend.ts";
-import { scheduler } from "./portions.ts";
 
 /** The members of a client that `ioRedis` uses. */
 export interface IoRedisClient {
@@ -90,7 +89,6 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
     },
     eval: (script: string, keys: string[], args: string[]) => client.eval(script, keys.length, ...keys, ...args),
     ...push && { subscribe: cluster ? clusterSubscriber(connection) : subscriber(client, connection, noteSubscriber) },
-    schedule: scheduler(),
     library: "npm:ioredis",
     cluster,
     get connection() {

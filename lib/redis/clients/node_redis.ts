@@ -20,7 +20,6 @@ import {
   type Subscribe,
 } from "./backend.ts";
 import { isNodeRedis4 } from "./libraries.ts";
-import { scheduler } from "./portions.ts";
 
 /** The members of a client that `nodeRedis` uses. */
 export interface NodeRedisClient {
@@ -102,7 +101,6 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
     ...push && {
       subscribe: kind === "cluster" ? clusterSubscriber(events) : subscriber(client, events, noteFailure),
     },
-    schedule: scheduler(),
     library: nameOf(client, kind),
     get connection() {
       return kind === "client" ? connections.present : undefined;

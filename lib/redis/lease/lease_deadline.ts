@@ -33,7 +33,7 @@ export class LeaseDeadline {
   /** @param heard When the command that confirmed the hold was sent. */
   constructor({ ttl, renew }: Settings, heard: Moment) {
     this.ttl = this.#confirmedTtl = ttl;
-    this.#renewsUntil = renew === 0 ? -Infinity : now() + renew;
+    this.#renewsUntil = renew === 0 ? -Infinity : heard.at + renew;
     this.#wallAhead = heard.wallAhead;
     this.#set(heard.at + trusted(ttl));
   }

@@ -9,7 +9,6 @@ import { show } from "../../internal/show.ts";
 import { ClientClosedError, explain } from "../errors.ts";
 import type { Lease } from "../lease.ts";
 import { checkTtl } from "../options.ts";
-import type { ResourceSpec } from "../resource_spec.ts";
 import { type Grant, LeaseHold } from "./lease_hold.ts";
 import { release } from "./release.ts";
 
@@ -21,13 +20,13 @@ export class LeaseHandle implements Lease {
     show(LeaseHandle, "Lease", ["id", "held", "fencingToken"]);
   }
 
-  constructor(spec: ResourceSpec, grant: Grant) {
-    this.#hold = new LeaseHold(spec, grant);
+  constructor(grant: Grant) {
+    this.#hold = new LeaseHold(grant);
   }
 
   /** Returns the hook's `call` for a lease. */
   static callOf(lease: Lease): object {
-    return lease instanceof LeaseHandle ? lease.#hold.grant.call : lease;
+    return lease instanceof LeaseHandle ? lease.#hold.grant : lease;
   }
 
   get id(): string {
@@ -74,14 +73,13 @@ export class LeaseHandle implements Lease {
     await this.release();
   }
 
-  async #giveBack(): Promise<boolean> {
-    const { spec, grant: { id }, deadline } = this.#hold;
+  #giveBack(): Promise<boolean> {
+    const { spec, grant: { id }, deadline, wasCut } = this.#hold;
     if (!this.#hold.isHeld()) {
       // Redis may still keep it.
-      if (this.#hold.wasCut) throw explain(`release ${spec.what}`, new ClientClosedError());
-      return false;
+      return wasCut ? Promise.reject(explain(`release ${spec.what}`, new ClientClosedError())) : Promise.resolve(false);
     }
     this.#hold.release();
-    return await release(spec, id, deadline.at);
+    return release(spec, id, deadline.at);
   }
 }

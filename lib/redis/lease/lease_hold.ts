@@ -17,16 +17,15 @@ import { LeaseDeadline } from "./lease_deadline.ts";
 import type { RenewableLease } from "./lease_renewer.ts";
 import { releaseInBackground } from "./release.ts";
 
-/** A hold granted by the server. */
+/** The call that was granted the hold; also the hook's `call`. */
 export interface Grant {
+  readonly spec: ResourceSpec;
   readonly id: string;
   readonly fence: number;
   /** When the command that confirmed the hold was sent: it lasts for at least one ttl from then. */
   readonly heard: Moment;
-  /** Whether it was taken over: the server may keep it for longer than one ttl. */
-  readonly isAdopted: boolean;
-  /** The hook's `call` of the acquisition. */
-  readonly call: object;
+  /** The hold that was taken over, if one was: the server may keep it for longer than one ttl. */
+  readonly adopts: string | undefined;
 }
 
 /** When each client has lost its last lease. */
@@ -69,11 +68,11 @@ export class LeaseHold implements RenewableLease {
     exposeState(LeaseHold, (hold) => [hold.#end, hold.#controller]);
   }
 
-  constructor(spec: ResourceSpec, grant: Grant) {
-    this.spec = spec;
+  constructor(grant: Grant) {
+    this.spec = grant.spec;
     this.grant = grant;
-    this.deadline = new LeaseDeadline(spec.settings, grant.heard);
-    spec.namespace.renewer.add(this);
+    this.deadline = new LeaseDeadline(grant.spec.settings, grant.heard);
+    this.reschedule();
   }
 
   // Held, lost, released.
@@ -125,7 +124,7 @@ export class LeaseHold implements RenewableLease {
   #ended(isLost: boolean): void {
     this.spec.namespace.renewer.delete(this);
     if (this.#extensions.length > 0) this.#settleExtensions(Infinity, this.#refusal());
-    if (hook !== undefined) hook.release(this.spec.resource, this.grant.call, isLost);
+    if (hook !== undefined) hook.release(this.spec.resource, this.grant, isLost);
   }
 
   #expire(): void {
@@ -136,7 +135,7 @@ export class LeaseHold implements RenewableLease {
     const hasFailed = isAsked || this.deadline.renewAt < Infinity || failure !== undefined;
     this.#lose(hasFailed ? "it could not be renewed in time" : expired, failure, !hasFailed && renew === 0);
     // The server may keep it for longer than this process: it was renewed, extended, or taken over.
-    if (renew > 0 || this.deadline.number > 0 || this.grant.isAdopted) {
+    if (renew > 0 || this.deadline.number > 0 || this.grant.adopts !== undefined) {
       void releaseInBackground(this.spec, this.grant.id);
     }
   }

@@ -22,8 +22,10 @@ export async function release(spec: ResourceSpec, id: string, until: number): Pr
     const { losses } = backend;
     try {
       const was = await within(limitOf(spec, endsAt), (command) => {
-        answers.push(store.release(spec, id, command, false, attempt > 0));
-        return Promise.race([whenHeld(answers.slice(0, -1)), answers[attempt]!]);
+        const answer = store.release(spec, id, command, false, attempt > 0);
+        const earlier = answers.slice();
+        answers.push(answer);
+        return attempt === 0 ? answer : Promise.race([firstHeld(earlier).catch(() => answer), answer]);
       });
       if (was === "held") return true;
       // The client may have sent it again, so that the first run has no answer.
@@ -43,23 +45,20 @@ export async function release(spec: ResourceSpec, id: string, until: number): Pr
   throw new UnknownOutcomeError(`release ${what}`, lost);
 }
 
-/** Resolves once one of the answers shows that it gave the hold back. */
-function whenHeld(answers: readonly Promise<Was>[]): Promise<"held"> {
-  return new Promise((resolve) => {
-    for (const answer of answers) answer.then((was) => was === "held" && resolve(was), () => {});
-  });
+/** Resolves once one of the answers shows that it gave the hold back, or rejects once none does. */
+function firstHeld(answers: readonly Promise<Was>[]): Promise<Was> {
+  return Promise.any(answers.map(async (answer) => {
+    const was = await answer;
+    if (was !== "held") throw was;
+    return was;
+  }));
 }
 
 /** Whether an answer that comes by then shows that it gave the hold back. */
 function isHeldBy(endsAt: number, answers: readonly Promise<Was>[], { closing }: Store): Promise<boolean> {
   return new Promise((resolve) => {
     const limit = onCancel({ signal: closing, timeout: Math.max(0, endsAt - now()) }, () => resolve(false));
-    const end = (isHeld: boolean) => {
-      limit.end();
-      resolve(isHeld);
-    };
-    void whenHeld(answers).then(() => end(true));
-    void Promise.allSettled(answers).then(() => end(false));
+    void firstHeld(answers).then(() => resolve(true), () => resolve(false)).finally(() => limit.end());
   });
 }
 

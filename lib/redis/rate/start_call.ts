@@ -102,7 +102,7 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
     sleepersOf(rates).set(key, (this.#sleepers() ?? new Set()).add(this));
     this.reportWait();
     this.#askAt = now() + turn.wait;
-    if (!this.settled) this.timer.set(this.#askAt); // an observer may have cancelled it
+    if (!this.settled) this.pauseUntil(this.#askAt); // an observer may have cancelled it
   }
 
   /** Asks again, after the calls of this process whose turns are ahead, even if their timers are late. */
@@ -131,7 +131,7 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
   }
 
   /** Ends its sleep, and gives its turn back unless it starts. */
-  protected override leave(isGranted: boolean): void {
+  protected override cleanUp(isGranted: boolean): void {
     const turn = this.#turn;
     this.#turn = undefined;
     if (isGranted) this.#started = turn?.number;

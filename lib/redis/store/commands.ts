@@ -18,6 +18,8 @@ import { firing, type Moment, now, SILENCE } from "../times.ts";
 export interface Sender {
   /** Whether it has ended, so that nothing more is sent. */
   readonly settled?: boolean;
+  /** Local time at which it times out, even if answers to other commands come. Default: never. */
+  readonly endsAt?: number;
   /** Whether its commands go ahead of others that the client has not taken yet. */
   readonly isUrgent?: boolean;
   /**
@@ -26,6 +28,8 @@ export interface Sender {
    * @param reason Returns why: for thousands of commands, errors take seconds.
    */
   unanswered(command: Command, reason: () => unknown): void;
+  /** Called at its end while the command has no answer. */
+  timeOut?(): void;
 }
 
 /** One command. As a moment, it is when it was handed to the client, or when the client that had it was connected. */
@@ -93,7 +97,7 @@ export class Commands {
   /** @param reasonOf Returns why a command has no answer. */
   constructor(closing: AbortSignal, reasonOf: (command: Command) => unknown) {
     this.#reasonOf = reasonOf;
-    onCancel({ signal: closing }, () => this.#endSilent(Infinity));
+    onCancel({ signal: closing }, () => this.#endOverdue(Infinity, false));
   }
 
   /** Called when a command is handed over. */
@@ -107,7 +111,7 @@ export class Commands {
     if (this.#last === undefined) this.#first = command;
     else this.#last.after = command;
     this.#last = command;
-    this.#timer.advance(command.at + command.limit);
+    this.#timer.advance(Math.min(command.at + command.limit, command.sender.endsAt ?? Infinity));
   }
 
   /** Called when the server has answered a command, perhaps after it counted as unanswered. */
@@ -140,21 +144,25 @@ export class Commands {
       this.#wasBlocked = true;
       this.#heardAt = now();
     }
-    afterReading(() => this.#endSilent(firing(at)));
+    afterReading(() => this.#endOverdue(firing(at)));
   }
 
-  #endSilent(time: number): void {
-    const silent: Command[] = [];
+  /** @param timesOut Whether senders whose time is out are told so. */
+  #endOverdue(time: number, timesOut = true): void {
+    const over: Command[] = [];
     let next = Infinity;
     for (let one = this.#first; one !== undefined; one = one.after) {
-      const due = Math.max(one.at, this.#heardAt) + one.limit;
-      if (due <= time) silent.push(one);
+      const { at, limit, sender: { endsAt = Infinity } } = one;
+      const due = Math.min(Math.max(at, this.#heardAt) + limit, endsAt);
+      if (due <= time) over.push(one);
       else next = Math.min(next, due);
     }
     this.#timer.advance(next);
-    for (const command of silent) {
+    for (const command of over) {
+      const { sender } = command;
       command.end();
-      command.sender.unanswered(command, () => this.#reasonOf(command));
+      if (timesOut && sender.endsAt! <= time) sender.timeOut!();
+      else sender.unanswered(command, () => this.#reasonOf(command));
     }
   }
 }

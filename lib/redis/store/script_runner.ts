@@ -6,6 +6,7 @@
 import { promised } from "../../internal/check.ts";
 import { ClientClosedError, codeOf, isPassing, NoAnswerError, StateError, withoutArguments } from "../errors.ts";
 import type { Backend } from "../clients/backend.ts";
+import { Portions } from "../clients/portions.ts";
 import type { Script } from "../scripts/script.ts";
 import { type Command, Commands } from "./commands.ts";
 import { Ids } from "./ids.ts";
@@ -18,11 +19,13 @@ export class ScriptRunner {
   /** Aborts when the client is closed. */
   readonly closing: AbortSignal;
   readonly #commands: Commands;
+  readonly #portions: Pick<Portions, "send">;
   /** The last time that each script was sent in full. */
   readonly #sentInFull = new Map<Script, object>();
 
-  constructor(backend: Backend) {
+  constructor(backend: Backend, portions: Pick<Portions, "send"> = new Portions()) {
     this.backend = backend;
+    this.#portions = portions;
     const controller = new AbortController();
     this.closing = controller.signal;
     backend.onClose?.(() => controller.abort());
@@ -64,7 +67,7 @@ export class ScriptRunner {
       const known = this.#sentInFull.get(script);
       if (inFull) this.#sentInFull.set(script, {});
       try {
-        const reply = await (backend.schedule?.(handOver, isUrgent) ?? handOver());
+        const reply = await this.#portions.send(handOver, isUrgent);
         // It ran after the client was connected.
         if (command !== undefined && connection !== undefined) command.at = Math.max(command.at, connection.since);
         return reply;

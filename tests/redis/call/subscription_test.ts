@@ -63,7 +63,7 @@ class Waiter implements Listener {
     subscription.add(id, this);
   }
 
-  lead(): void {}
+  reschedule(): void {}
 
   /** As if an answer comes at once, by which the server knows the subscription if it is live. */
   checkTurn(): void {

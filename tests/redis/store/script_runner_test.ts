@@ -24,32 +24,18 @@ for (const [settled, sent] of [[false, 1], [true, 0]] as const) {
   });
 }
 
-/** A client that takes a command when the test says so. */
-function slowClient() {
-  const sent: string[] = [];
-  const waiting: { handOver(): unknown; isUrgent: boolean }[] = [];
-  const run = (text: string) => {
-    sent.push(text);
-    return nothing;
-  };
-  const backend: Backend = {
-    evalsha: run,
-    eval: run,
-    schedule: (handOver, isUrgent) =>
-      new Promise((resolve) => waiting.push({ handOver: () => resolve(handOver()), isUrgent })),
-  };
-  return { backend, sent, waiting };
-}
-
 test("ScriptRunner: a command's moment and its limit count from when the client takes it", () =>
   withFakeTime(async (time) => {
-    await computeDigests();
-    const { backend, waiting } = slowClient();
     let failure: unknown;
     const command = new Command(1000, { unanswered: (_, reason) => failure = reason() });
-    void new ScriptRunner(backend).run({ ...script("return 1"), sha: "0" }, ["a"], [], command);
+    let handOver!: () => void;
+    const portions = {
+      send: <T>(send: () => Promise<T>) => new Promise<T>((resolve) => handOver = () => resolve(send())),
+    };
+    const run = () => nothing;
+    void new ScriptRunner({ evalsha: run, eval: run }, portions).run({ ...script(""), sha: "0" }, ["a"], [], command);
     await time.pass(5000);
-    waiting[0]!.handOver();
+    handOver();
     assert.equal(command.at, performance.now());
     await time.pass(990);
     assert.equal(failure, undefined);
@@ -57,39 +43,41 @@ test("ScriptRunner: a command's moment and its limit count from when the client 
     assert.match(String(failure), /has not answered for 1000 ms/);
   }));
 
-test("ScriptRunner: a call that ends before the client takes its command sends nothing, and no release", () =>
-  withFakeTime(async (time) => {
-    await computeDigests();
-    const { backend, sent, waiting } = slowClient();
-    const lock = new RedisLock(backend, "a");
-    const controllers = Array.from({ length: 3 }, () => new AbortController());
-    const calls = controllers.map(({ signal }) => watch(lock.acquire({ signal })));
-    await flushMicrotasks();
-    controllers[1]!.abort();
-    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) one.handOver();
-    await flushMicrotasks();
-    assert.deepEqual(calls.map(({ state }) => state), ["pending", "rejected", "pending"]);
-    assert.equal(sent.length, 3); // two of the calls, and the script of the release
-    for (const controller of controllers) controller.abort();
-    for (const { handOver } of waiting.splice(0)) handOver(); // the releases of the two
-    await time.pass(31_000);
-  }));
+/** Sends more commands in this step of the event loop than a client gets in one step. */
+const fill = (backend: Backend) =>
+  Array.from({ length: 20 }, (_, i) => new RedisLock(backend, `filling ${i}`).tryAcquire());
+
+test("ScriptRunner: a call that ends before the client takes its command sends nothing, and no release", async () => {
+  await computeDigests();
+  const sent: string[] = [];
+  const backend = scripted((command, args) =>
+    void sent.push(command === "acquire" ? args[0]!.split(" ")[0]! : command)
+  );
+  await (await new RedisLock(backend, "loads the scripts").acquire()).release();
+  const filling = fill(backend);
+  sent.length = 0;
+  const controllers = Array.from({ length: 3 }, () => new AbortController());
+  const calls = controllers.map(({ signal }) => watch(new RedisLock(backend, "a").acquire({ signal })));
+  controllers[1]!.abort();
+  const leases = await Promise.all(filling);
+  await flushMicrotasks();
+  assert.deepEqual(calls.map(({ state }) => state), ["fulfilled", "rejected", "fulfilled"]);
+  const ids = [...leases, calls[0]!.value, calls[2]!.value].map((lease) => lease!.id);
+  assert.deepEqual(sent, ids.slice(-sent.length));
+  await Promise.all([...leases, calls[0]!.value, calls[2]!.value].map((lease) => lease!.release()));
+});
 
 test("ScriptRunner: a renewal does not wait behind a burst", async () => {
   await computeDigests();
-  const usual = scripted(() => undefined);
-  const urgent: boolean[] = [];
-  const backend: Backend = {
-    ...usual,
-    schedule: (handOver, isUrgent) => {
-      urgent.push(isUrgent);
-      return handOver();
-    },
-  };
+  const sent: string[] = [];
+  const backend = scripted((command) => void sent.push(command));
   const lease = await new RedisLock(backend, "a").acquire();
   await lease.extend();
-  await lease.release();
-  assert.deepEqual(urgent, [false, true, false]);
+  sent.length = 0;
+  const filling = fill(backend);
+  await Promise.all([lease.extend(), ...filling]);
+  assert.ok(sent.indexOf("renew") < sent.lastIndexOf("acquire"), sent.join(" "));
+  for (const one of [lease, ...await Promise.all(filling)]) await one!.release();
 });
 
 test("ScriptRunner: a burst sends a script that the server does not know in full once", async () => {
