@@ -1,7 +1,7 @@
 /** Connections that wait in the accept queue of the system at the signal. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import process from "node:process";
 import { setImmediate } from "node:timers";
 import { calmTurn } from "../../lib/shutdown/calm_turn.ts";
@@ -135,6 +135,27 @@ test(`shutdown: a request that arrives before the listener is closed is handled 
   shutdown.request();
   await client.gets(/connection: close[^]*done false;/i);
   await client.end();
+  assert.equal((await shutdown.finished).ok, true);
+});
+
+test(`shutdown: an upgrade that arrives before the listener is closed is handled afterwards, ${runtime}`, async () => {
+  const shutdown = quiet({ idle: 500 });
+  const server = createServer((_, response) => void response.end("done;"));
+  server.on("upgrade", (_request, socket: Socket) => {
+    socket.end(`HTTP/1.1 101 Switching Protocols\r\nupgrade: echo\r\n\r\nlistening ${server.listening};`);
+  });
+  const port = await listen(shutdown.attach(server));
+  const [stays, leaves] = [new Client(connect({ port, host })), new Client(connect({ port, host }))];
+  for (const client of [stays, leaves]) {
+    client.send("/");
+    await client.gets(/done;/);
+  }
+  for (const client of [stays, leaves]) client.send("/", "connection: upgrade", "upgrade: echo"); // read in a later turn
+  shutdown.request();
+  await until(() => shutdown.active === 2);
+  leaves.socket.resetAndDestroy(); // its socket has no listener yet
+  await stays.gets(/listening false;/);
+  await stays.end();
   assert.equal((await shutdown.finished).ok, true);
 });
 

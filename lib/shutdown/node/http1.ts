@@ -114,18 +114,22 @@ export class Http1Connections {
     const { phase, announces, refuses, retryAfter } = this.#state;
     if (phase === "serving") return this.#pass(exchange, pass);
     if (announces) exchange.announceClose();
-    this.#passLater(exchange, refuses ? () => refuse(request, response, retryAfter) : pass);
+    this.#passLater(exchange, refuses ? () => refuse(request, response, retryAfter) : () => this.#pass(exchange, pass));
     return true;
   }
 
   /** Handles an upgrade request. Its connection is in flight until it is closed. */
   upgrade(request: Incoming, socket: SocketLike & Counted, pass: () => boolean): boolean {
-    if (socket.writableEnded || this.#state.refuses) {
-      refuseUpgrade(socket, this.#state.retryAfter);
+    const { phase, refuses, retryAfter } = this.#state;
+    if (socket.writableEnded || refuses) {
+      refuseUpgrade(socket, retryAfter);
       return true;
     }
-    socket[EXCHANGE] = new Exchange(this.of(socket), request, undefined, this.#label);
-    return pass();
+    const exchange = socket[EXCHANGE] = new Exchange(this.of(socket), request, undefined, this.#label);
+    if (phase === "serving") return pass();
+    socket.on("error", () => {}); // until it is passed on, it has no listener
+    this.#passLater(exchange, pass);
+    return true;
   }
 
   #pass<T>(exchange: Exchange | undefined, pass: () => T): T {
@@ -148,7 +152,7 @@ export class Http1Connections {
     let waits = true;
     const now = () => {
       socket.off("end", now);
-      if (waits && exchange.isListed) this.#pass(exchange, pass);
+      if (waits && exchange.isListed) pass();
       waits = false;
     };
     if (older !== undefined) return void older.response?.once("close", now);
