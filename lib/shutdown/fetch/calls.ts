@@ -4,6 +4,7 @@
  * | stage    | from                                | when forced         |
  * | -------- | ----------------------------------- | ------------------- |
  * | handling | the handler has the request         | 503 is its response |
+ * | held     | its response is there, and waits    | it waits no longer  |
  * | sending  | the server has the response         | its body breaks off |
  *
  * Then `end`: it is no longer in flight.
@@ -20,9 +21,7 @@ export class Call extends InFlight {
   readonly request: Request;
   /** The second argument of the handler, which identifies the server. */
   readonly info: unknown;
-  stage: "handling" | "sending" = "handling";
-  /** Whether it may still need a body that is arriving, on Deno, whose servers break uploads by stopping. */
-  uploads = false;
+  stage: "handling" | "held" | "sending" = "handling";
   /** Breaks off the present stage. */
   onCut: (() => void) | undefined = undefined;
   #label: string | undefined = undefined;

@@ -91,12 +91,12 @@ function bodyOf(response: Response): ReadableStream | string | Uint8Array | unde
   return consumed === false && isWholeBody(whole) ? whole : undefined;
 }
 
-function fieldOf(response: Response, name: string): symbol | undefined {
-  return Object.getOwnPropertySymbols(response).find(({ description }) => description === name);
+function fieldOf(holder: object, name: string): symbol | undefined {
+  return Object.getOwnPropertySymbols(holder).find(({ description }) => description === name);
 }
 
-function read(response: Response, field: symbol | undefined): unknown {
-  return field && (response as unknown as Record<symbol, unknown>)[field];
+function read(holder: object, field: symbol | undefined): unknown {
+  return field && (holder as Record<symbol, unknown>)[field];
 }
 
 function isWholeBody(body: unknown): body is string | Uint8Array {
@@ -109,27 +109,18 @@ function mayHaveBody(headers: Headers): boolean {
   return length === null ? headers.has("transfer-encoding") || !headers.has("host") : length !== "0";
 }
 
-const READERS = ["arrayBuffer", "blob", "bytes", "formData", "json", "text"] as const;
-
 /**
- * Notes that the call uploads if its request has a body, until the body has been read. The server breaks uploads that
- * are still arriving when it stops listening.
+ * Whether the body of a request may still be arriving, without a response that makes it unnecessary. The server breaks
+ * such uploads when it stops listening. Only for use during a shutdown: Deno reads a body more slowly once its stream
+ * has been touched.
  */
-export function trackUpload(call: Call): void {
-  const { request } = call;
-  if (request.method === "GET" || request.method === "HEAD" || !mayHaveBody(request.headers)) return;
-  call.uploads = true;
-  const done = () => void (call.uploads = false);
-  // The body's stream would report this too, but touching it makes Deno read more slowly.
-  for (const name of READERS) {
-    const read = request[name] as (() => Promise<unknown>) | undefined;
-    if (read === undefined) continue;
-    const value = () => {
-      const result = read.call(request);
-      result.then(done, done);
-      return result;
-    };
-    Object.defineProperty(request, name, { value, configurable: true, writable: true });
+export function isUploading({ request, info, stage }: Call): boolean {
+  if (stage === "held" || !isDenoInfo(info)) return false;
+  try {
+    const body = mayHaveBody(request.headers) ? request.body : null;
+    return body !== null && (read(body, fieldOf(body, "[[state]]")) ?? "readable") === "readable";
+  } catch {
+    return false; // the response has been sent
   }
 }
 
@@ -138,5 +129,5 @@ export function trackUpload(call: Call): void {
  * is not to be held back, because the upload would wait for it.
  */
 export function readsOn(call: Call, answer: unknown): boolean {
-  return call.uploads &&= answer instanceof Response && bodyOf(answer) instanceof ReadableStream;
+  return answer instanceof Response && isUploading(call) && bodyOf(answer) instanceof ReadableStream;
 }

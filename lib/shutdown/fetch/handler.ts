@@ -9,7 +9,7 @@ import { follow } from "../../internal/follow.ts";
 import { withBodyEnd } from "./body_end.ts";
 import { reportsEnd } from "../platform/bun.ts";
 import { Call } from "./calls.ts";
-import { isDenoInfo, readsOn, sendByDeno, trackUpload } from "./deno.ts";
+import { isDenoInfo, readsOn, sendByDeno } from "./deno.ts";
 import { requestLabel } from "../in_flight.ts";
 import { REFUSAL, type ShutdownState } from "../shutdown_state.ts";
 
@@ -54,7 +54,6 @@ export function countingHandler<A extends unknown[], R>(
       }
       if (state.refuses) return Promise.resolve(refusal(state));
       call = new Call(state, request, info, label);
-      if (isDenoInfo(info)) trackUpload(call);
       const answer = Reflect.apply(fn, this, args);
       if (!isThenable(answer)) return Promise.resolve(send(state, call, answer));
       return sendLater(state, call, answer);
@@ -68,7 +67,10 @@ export function countingHandler<A extends unknown[], R>(
 /** Returns the response to send for the handler's result. */
 function send<R>(state: ShutdownState, call: Call, answer: R): R | Response | Promise<R | Response> {
   const { held, announces } = state;
-  if (held !== undefined && !readsOn(call, answer)) return held.then(() => send(state, call, answer));
+  if (held !== undefined && !readsOn(call, answer)) {
+    call.stage = "held";
+    return held.then(() => send(state, call, answer));
+  }
   return sent(call, announces ? closing(answer) : answer);
 }
 
@@ -80,7 +82,7 @@ function sendLater<R>(state: ShutdownState, call: Call, answer: PromiseLike<R>):
       if (call.stage === "sending") return discard(answer); // it was cut
       resolve(send(state, call, answer));
     }, (error) => {
-      if (call.stage === "handling") sent(call, undefined);
+      if (call.stage !== "sending") sent(call, undefined);
       reject(error);
     });
   });

@@ -5,7 +5,7 @@
  * @module
  */
 import { calls } from "./calls.ts";
-import type { DenoServerLike } from "./deno.ts";
+import { type DenoServerLike, isUploading } from "./deno.ts";
 import { calmTurn } from "../calm_turn.ts";
 import type { BunServerLike } from "../platform/bun.ts";
 import { type AttachedServer, CHECK_EVERY, LINGER, type ShutdownState } from "../shutdown_state.ts";
@@ -40,7 +40,7 @@ export class FetchServer implements AttachedServer {
    */
   async awaitCalm(): Promise<void> {
     const state = this.#state;
-    const uploads = () => state.forced.aborted ? [] : calls(state).filter((call) => call.uploads);
+    const uploads = () => state.forced.aborted ? [] : calls(state).filter(isUploading);
     const arrived = () => {
       state.inFlight.sweep();
       return calls(state).some(({ stage }) => stage === "sending") ? NaN : state.arrived;
