@@ -1,5 +1,5 @@
 /**
- * Recognizes servers by structure, without the types or modules of any run-time.
+ * Attaching servers and pools, which are known by their members, without the types or modules of any run-time.
  *
  * @module
  */
@@ -9,9 +9,9 @@ import { type BunServerLike, onBunConnection } from "./platform/bun.ts";
 import type { DenoServerLike } from "./fetch/deno.ts";
 import { FetchServer } from "./fetch/server.ts";
 import { NodeServer } from "./node/server.ts";
-import type { NodeRequestLike, NodeServerLike } from "./node/shapes.ts";
+import type { HttpServer, NodeRequestLike, NodeServerLike } from "./node/shapes.ts";
 import { readLabel } from "./options.ts";
-import { attachPool, detachPool, isPool, type PoolLike } from "./pool_work.ts";
+import { attachPool, isPool, type PoolLike } from "./pool_work.ts";
 import { startCallback } from "./sequence.ts";
 import type { AttachedServer, ShutdownState } from "./shutdown_state.ts";
 
@@ -29,81 +29,79 @@ export interface AttachOptions {
 
 const RULE = "be a server of node:http, node:http2, Deno.serve or Bun.serve, or a Pool";
 
-/** The shutdown of each attached server, and how to detach it. */
-const known = new WeakMap<object, { readonly state: ShutdownState; readonly detach: () => void }>();
+/** The shutdown to which each server or pool is attached. */
+const owners = new WeakMap<object, ShutdownState>();
 
-/** Checks the arguments of attach(); returns the label among them. */
-export function checkAttach(
+/** Checks the arguments, and attaches a server or pool unless it is attached already. */
+export function attach(
   state: ShutdownState,
-  server: unknown,
+  server: ServerLike | PoolLike,
   options: AttachOptions | undefined,
-): AttachOptions["label"] {
-  if (isPool(server)) return undefined;
-  if (!isServer(server)) must(false, "server", `${RULE} (${hint(server)})`, server);
+): void {
+  if (!isPool(server) && !isServer(server)) must(false, "server", `${RULE} (${hint(server)})`, server);
   const label = readLabel(options);
-  const owner = known.get(server)?.state ?? state;
+  const owner = owners.get(server) ?? state;
   must(owner === state || owner.phase === "finished", "server", "belong to one GracefulShutdown only", server);
-  return label;
+  state.use("attach");
+  if (state.attached.has(server)) return;
+  if (owner !== state) detach(owner, server);
+  const undo = isPool(server) ? attachPool(state, server) : attachServer(state, server, label);
+  state.attached.set(server, undo);
+  owners.set(server, state);
 }
 
-/** Attaches a server or pool to `state` unless it is attached already. A server that is attached late stops listening. */
-export function attachTo(state: ShutdownState, server: ServerLike | PoolLike, label: AttachOptions["label"]): void {
-  if (isPool(server)) return attachPool(state, server);
-  const before = known.get(server);
-  if (before?.state === state) return;
-  if (before !== undefined) detachFrom(before.state, server);
-  const attached: AttachedServer = "emit" in server
-    ? new NodeServer(state, server, label)
-    : new FetchServer(state, server);
+/** Undoes attach(). */
+export function detach(state: ShutdownState, server: object): void {
+  const undo = state.attached.get(server);
+  if (undo === undefined) return;
+  state.attached.delete(server);
+  owners.delete(server);
+  undo();
+}
+
+/** Detaches every server and pool. */
+export function detachAll(state: ShutdownState): void {
+  for (const server of state.attached.keys()) detach(state, server);
+}
+
+/** Attaches a server. One that comes late stops listening. Returns a function that undoes it. */
+function attachServer(state: ShutdownState, server: ServerLike, label: AttachOptions["label"]): () => void {
+  const isNode = "emit" in server;
+  const attached: AttachedServer = isNode ? new NodeServer(state, server, label) : new FetchServer(state, server);
   const isOpen = state.listeners === "open"; // attaching has thrown for a frozen server
-  const endSearch = isOpen && attached instanceof NodeServer ? attachSiblings(state, attached, label) : () => {};
+  const endSearch = isNode && isOpen ? attachSiblings(state, server, label) : () => {};
   state.atEnd.add(endSearch);
-  const detach = () => {
+  if (state.phase !== "serving") attached.begin?.();
+  if (isOpen) state.servers.set(server, attached);
+  else if (state.phase === "finished") state.add(stop(state, server, attached));
+  else startCallback(state, { label: "a server that stops listening", fn: () => stop(state, server, attached) });
+  return () => {
     state.servers.delete(server);
     endSearch();
     state.atEnd.delete(endSearch);
     attached.detach?.();
   };
-  known.set(server, { state, detach });
-  if (state.phase !== "serving") attached.begin?.();
-  if (isOpen) state.servers.set(server, attached);
-  else if (state.phase === "finished") state.add(stop(state, server, attached));
-  else startCallback(state, { label: "a server that stops listening", fn: () => stop(state, server, attached) });
 }
 
 /**
- * Attaches any node:http server that shares its listener with this attached one, at its first connection: an app may
- * create several servers, as Fastify does for each address of localhost.
+ * Attaches, at its first connection, any server of the node modules that has the same listener for requests as this
+ * one: an app may create several servers, as Fastify does for each address of localhost.
  */
-function attachSiblings(state: ShutdownState, attached: NodeServer, label: AttachOptions["label"]): () => void {
-  return (runtime() === "bun" ? onBunConnection : onConnection)((server) => {
-    if (server != null && !known.has(server) && isServer(server) && attached.isSibling(server)) {
-      attachTo(state, server, label);
-    }
+function attachSiblings(state: ShutdownState, server: HttpServer, label: AttachOptions["label"]): () => void {
+  return (runtime() === "bun" ? onBunConnection : onConnection)((other) => {
+    if (other == null || owners.has(other) || !isServer(other)) return;
+    const own = server.listeners?.("request") ?? [];
+    if (other.listeners?.("request").some((listener) => own.includes(listener))) attach(state, other, { label });
   });
 }
 
 /** Calls `listener` with the server of each new connection. Returns a function that ends this. */
-function onConnection(listener: (server: NodeServerLike | null | undefined) => void): () => void {
+function onConnection(listener: (server: HttpServer | null | undefined) => void): () => void {
   type Channels = Record<"subscribe" | "unsubscribe", (name: string, listener: (message: never) => void) => void>;
   const channels = builtin<Channels>("diagnostics_channel");
-  const connected = ({ socket: { server } }: { socket: { server?: NodeServerLike | null } }) => listener(server);
+  const connected = ({ socket: { server } }: { socket: { server?: HttpServer | null } }) => listener(server);
   channels?.subscribe("net.server.socket", connected);
   return () => channels?.unsubscribe("net.server.socket", connected);
-}
-
-/** Detaches a server or pool. */
-export function detachFrom(state: ShutdownState, server: object): void {
-  if (isPool(server)) return detachPool(state, server);
-  const entry = known.get(server);
-  if (entry?.state !== state) return;
-  known.delete(server);
-  entry.detach();
-}
-
-/** Detaches every server. */
-export function detachAll(state: ShutdownState): void {
-  for (const server of state.servers.keys()) detachFrom(state, server);
 }
 
 /** Waits a turn of the event loop first: if the server has just begun to listen, its callback is still to come. */

@@ -3,26 +3,19 @@
  *
  * @module
  */
-import { type AttachOptions, attachTo, checkAttach, detachAll, detachFrom, type ServerLike } from "./attach.ts";
-import { checkFetchHandler, countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
-import { checkBoolean, checkFunction, checkString } from "../internal/check.ts";
-import { type GracefulShutdownOptions, readLabel, shutdownSettings } from "./options.ts";
+import { attach, type AttachOptions, detach, detachAll, type ServerLike } from "./attach.ts";
+import { countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
+import { Task } from "./in_flight.ts";
+import { checkBoolean, checkFunction, isThenable, must } from "../internal/check.ts";
+import { follow } from "../internal/follow.ts";
+import { type GracefulShutdownOptions, shutdownSettings } from "./options.ts";
 import { ignoreWhileExiting, listenToSignals } from "./os_signals.ts";
 import type { PoolLike } from "./pool_work.ts";
 import { force, runSequence, startCallback } from "./sequence.ts";
 import type { ShutdownReport } from "./report.ts";
 import { ShutdownState, type Step } from "./shutdown_state.ts";
 import { countShutdown, discountShutdown, warnInWorker } from "./warnings.ts";
-import {
-  checkWebSocket,
-  countWebSocket,
-  type RawSocketLike,
-  readWebSocketOptions,
-  type WebSocketLike,
-  type WebSocketOptions,
-} from "./web_socket.ts";
-import { checkWork, countWork } from "./work.ts";
-import { ClosedError } from "../errors.ts";
+import { countWebSocket, type RawSocketLike, type WebSocketLike, type WebSocketOptions } from "./web_socket.ts";
 import { setDisposal } from "../internal/dispose.ts";
 import { show } from "../internal/show.ts";
 import { exposeState } from "../internal/state.ts";
@@ -180,10 +173,17 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
   /** Calls a function immediately, and counts it as in flight until its result settles. */
   track<T>(work: (signal: AbortSignal) => T | PromiseLike<T>, label?: string): Promise<T>;
   track(work: PromiseLike<unknown> | ((signal: AbortSignal) => unknown), label?: string): PromiseLike<unknown> {
+    const { inFlight, signal } = this.#state;
     try {
-      checkWork(work);
-      this.#count("track", label);
-      return countWork(this.#state, work, label);
+      const isFunction = typeof work === "function";
+      must(isFunction || isThenable(work), "work", "be a promise or a function", work);
+      if (isFunction) checkFunction(work, "work");
+      this.#state.useToCount("track", label);
+      const entry = new Task(label ?? ((isFunction && work.name) || "task"));
+      const drop = () => inFlight.delete(entry);
+      if (!isFunction) follow(work, drop, drop); // before counting it, because this may throw
+      inFlight.add(entry);
+      return isFunction ? called(work, signal, drop) : work;
     } catch (error) {
       return Promise.reject(error);
     }
@@ -208,10 +208,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
     fetchHandler: FetchHandler<A, R>,
     options?: HandlerOptions,
   ): (request: Request, ...rest: A) => Promise<R | Response> {
-    checkFetchHandler(fetchHandler);
-    const label = readLabel(options);
-    this.#use("wrap handler");
-    return countingHandler(this.#state, fetchHandler, label);
+    return countingHandler(this.#state, fetchHandler, options);
   }
 
   /**
@@ -236,10 +233,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * @throws {TypeError} when it is not such a server (an app, say), or is attached to another GracefulShutdown.
    */
   attach<S extends ServerLike | PoolLike>(server: S, options?: AttachOptions): S {
-    const state = this.#state;
-    const label = checkAttach(state, server, options);
-    this.#use("attach");
-    attachTo(state, server, label);
+    attach(this.#state, server, options);
     return server;
   }
 
@@ -248,7 +242,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * `handler` is not undone. Has no effect on a server that is not attached.
    */
   detach(server: ServerLike | PoolLike): void {
-    detachFrom(this.#state, server);
+    detach(this.#state, server);
   }
 
   /**
@@ -266,10 +260,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
     socket: S,
     options?: string | WebSocketOptions<S>,
   ): () => void {
-    checkWebSocket(socket);
-    const { label, close } = readWebSocketOptions(options);
-    this.#count("count WebSocket", label);
-    return countWebSocket(this.#state, socket, label ?? "WebSocket", close);
+    return countWebSocket(this.#state, socket, typeof options === "string" ? { label: options } : options);
   }
 
   /**
@@ -336,7 +327,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
 
   #step(fn: Step["fn"], label: string | undefined, otherwise: string): Step {
     checkFunction(fn, "fn");
-    this.#use(`register ${otherwise}`, label);
+    this.#state.use(`register ${otherwise}`, label);
     return { fn, label: label ?? (fn.name || otherwise) };
   }
 
@@ -345,17 +336,6 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
     if (state.phase === "finished") return state.add((async () => void await step.fn(state.forced))());
     state.steps.push(step);
     return undefined;
-  }
-
-  #count(operation: string, label: string | undefined): void {
-    this.#use(operation, label);
-    if (!this.#state.counts) throw new ClosedError(`Cannot ${operation}: shutdown is over`);
-  }
-
-  #use(operation: string, label?: string): void {
-    if (label !== undefined) checkString(label, "label");
-    if (this.#state.isDisposed) throw new ClosedError(`Cannot ${operation}: shutdown was disposed of`);
-    this.#state.used = true;
   }
 
   /** A wrapper may forward the first signal while the process exits. That must not change the exit code. */
@@ -376,5 +356,14 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
     this.#ignoreSignals();
     const reason = new DOMException(`Shutdown forced: ${name}`, "AbortError");
     force(this.#state, reason, `${name}, ${Math.round(since)} ms after ${first.name}`);
+  }
+}
+
+/** A separate async function, so that the run-time reports an unhandled rejection. */
+async function called<T>(work: (signal: AbortSignal) => T, signal: AbortSignal, drop: () => void): Promise<Awaited<T>> {
+  try {
+    return await work(signal);
+  } finally {
+    drop();
   }
 }

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { onCancel } from "../internal/cancellation.ts";
 import { InFlight } from "./in_flight.ts";
 import type { ShutdownState } from "./shutdown_state.ts";
 
@@ -31,58 +30,40 @@ export function isPool(value: unknown): value is PoolLike {
 }
 
 /** The calls of one pool. It is in the list of work while it is attached, and counts while it has calls. */
-export class PoolWork extends InFlight {
+class PoolWork extends InFlight {
   readonly label: string;
-  readonly pool: PoolLike;
+  readonly #pool: PoolLike;
   readonly #state: ShutdownState;
-  /** Whether it is closed and not joined. A map may wait for its reader then, without a call. */
-  #isEnding = false;
 
   constructor(state: ShutdownState, pool: PoolLike) {
     super();
     this.#state = state;
-    this.pool = pool;
+    this.#pool = pool;
     this.label = pool.name ?? "pool";
   }
 
+  /** From the signal on, it counts until it is joined: a map may wait for its reader, without a call. */
   override get count(): number {
-    const { active, waiting } = this.pool;
-    return Math.max(active + waiting, this.#isEnding ? 1 : 0);
+    const { active, waiting } = this.#pool;
+    return active + waiting || (this.#state.phase === "serving" ? 0 : 1);
   }
 
   /** Closes the pool. Its unobserved failures are errors of the report. */
   override onShutdown(): void {
-    const { pool } = this;
-    const { forced, inFlight } = this.#state;
-    pool.close();
-    const cancel = () => this.isListed && pool.cancel(forced.reason);
-    if (forced.aborted) cancel();
-    const registration = onCancel({ signal: forced }, cancel);
-    this.#isEnding = true;
-    void this.#state.attemptLater(() => pool.join()).then(() => {
-      registration.end();
-      this.#isEnding = false;
-      inFlight.delete(this);
-    });
+    this.#pool.close();
+    void this.#state.attemptLater(() => this.#pool.join()).then(() => this.#state.inFlight.delete(this));
+  }
+
+  override cut(): void {
+    this.#pool.cancel(this.#state.forced.reason);
   }
 }
 
-/** Adds a pool, once. One that comes after the signal is closed at once. */
-export function attachPool(state: ShutdownState, pool: PoolLike): void {
-  if (!state.counts) return pool.close();
-  if (find(state, pool) !== undefined) return;
+/** Adds a pool; one that comes after the signal is closed at once. Returns a function that forgets it. */
+export function attachPool(state: ShutdownState, pool: PoolLike): () => void {
   const work = new PoolWork(state, pool);
-  state.inFlight.add(work);
-  if (state.phase !== "serving") work.onShutdown();
-}
-
-/** Forgets a pool. */
-export function detachPool(state: ShutdownState, pool: PoolLike): void {
-  const work = find(state, pool);
-  if (work !== undefined) state.inFlight.delete(work);
-}
-
-function find({ inFlight }: ShutdownState, pool: PoolLike): PoolWork | undefined {
-  for (const entry of inFlight) if (entry instanceof PoolWork && entry.pool === pool) return entry;
-  return undefined;
+  if (state.counts) state.inFlight.add(work);
+  else pool.close();
+  if (state.counts && state.phase !== "serving") work.onShutdown();
+  return () => state.inFlight.delete(work);
 }

@@ -3,7 +3,9 @@
  *
  * @module
  */
+import { ClosedError } from "../errors.ts";
 import { onCancel } from "../internal/cancellation.ts";
+import { checkString } from "../internal/check.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
 import { sharedController } from "../internal/platform.ts";
 import { type InFlight, WorkInFlight } from "./in_flight.ts";
@@ -76,6 +78,8 @@ export class ShutdownState {
   arrived = 0;
   /** Whether the end of some response shows only when its server closes. */
   endsUnreported = false;
+  /** Servers and pools that are attached, each with the function that undoes this. */
+  readonly attached: Map<object, () => void> = new Map();
   /** Servers that listen or drain; in the phase "draining", without servers that are about to stop listening. */
   readonly servers: Map<object, AttachedServer> = new Map();
   /**
@@ -84,8 +88,8 @@ export class ShutdownState {
    */
   held: Promise<void> | undefined = undefined;
   #release = (): void => {};
-  /** The request that a server has counted and is now passing to its listeners. */
-  dispatching: InFlight | undefined = undefined;
+  /** While a server calls its listeners: the request for which it does so, and which it has counted. */
+  countedByServer: InFlight | undefined = undefined;
   /** Registered by onShutdown(). */
   readonly callbacks: Step[] = [];
   /** Registered by defer(). */
@@ -109,6 +113,19 @@ export class ShutdownState {
   constructor(settings: ShutdownSettings) {
     this.settings = settings;
     this.started = settings.ready;
+  }
+
+  /** Called first for each registration. Throws if `label` is no string, and after the disposal. */
+  use(operation: string, label?: string): void {
+    if (label !== undefined) checkString(label, "label");
+    if (this.isDisposed) throw new ClosedError(`Cannot ${operation}: shutdown was disposed of`);
+    this.used = true;
+  }
+
+  /** The same for work to be counted. Also throws when the drain is over. */
+  useToCount(operation: string, label?: string): void {
+    this.use(operation, label);
+    if (!this.counts) throw new ClosedError(`Cannot ${operation}: shutdown is over`);
   }
 
   /** Whether responses ask clients to close from the signal on, while new connections are still accepted. */

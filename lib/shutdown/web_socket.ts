@@ -46,29 +46,19 @@ export interface WebSocketOptions<S = unknown> {
   readonly close?: ((socket: S) => unknown) | undefined;
 }
 
-/** Checks the first argument of webSocket(). */
-export function checkWebSocket(value: unknown): void {
-  const { close, disconnect } = Object(value) as { close?: unknown; disconnect?: unknown };
-  const hint = typeof disconnect === "function" ? " (close those of socket.io by onShutdown(() => io.close()))" : "";
-  must(typeof close === "function" || isRaw(value), "socket", `be a WebSocket${hint}`, value);
-}
-
-/** Reads the second argument of webSocket(). The label is still to be checked. */
-export function readWebSocketOptions<S>(options: string | WebSocketOptions<S> | undefined): WebSocketOptions<S> {
-  if (typeof options === "string") return { label: options };
-  checkOptions(options);
-  const { label, close } = options ?? {};
-  if (close !== undefined) checkFunction(close, "close");
-  return { label, close };
-}
-
 /** Counts a socket. Returns a function that ends the counting, for sockets without events. */
 export function countWebSocket<S extends WebSocketLike | RawSocketLike>(
   state: ShutdownState,
   socket: S,
-  label: string,
-  close?: (socket: S) => unknown,
+  options: WebSocketOptions<S> | undefined,
 ): () => void {
+  const { close: closeMethod, disconnect } = Object(socket) as { close?: unknown; disconnect?: unknown };
+  const hint = typeof disconnect === "function" ? " (close those of socket.io by onShutdown(() => io.close()))" : "";
+  must(typeof closeMethod === "function" || isRaw(socket), "socket", `be a WebSocket${hint}`, socket);
+  checkOptions(options);
+  const { label = "WebSocket", close } = options ?? {};
+  if (close !== undefined) checkFunction(close, "close");
+  state.useToCount("count WebSocket", label);
   const adapter: WebSocketLike = isRaw(socket) ? fromRaw(socket) : socket;
   warnIfSilent(adapter, label);
   const entry = new OpenSocket(state, adapter, label, close && (() => close(socket)));

@@ -1,7 +1,7 @@
 /** When a connection of node:http counts as idle: after so many looks in a row that found it silent. */
 import assert from "node:assert/strict";
 import { Connection, Exchange } from "../../lib/shutdown/node/http1.ts";
-import type { Incoming, SocketLike } from "../../lib/shutdown/node/shapes.ts";
+import type { Incoming, Outgoing, SocketLike } from "../../lib/shutdown/node/shapes.ts";
 import { shutdownSettings } from "../../lib/shutdown/options.ts";
 import { ShutdownState } from "../../lib/shutdown/shutdown_state.ts";
 import { test } from "../_test.ts";
@@ -25,10 +25,11 @@ function connected() {
   const state = new ShutdownState(shutdownSettings({ idle: 50 }));
   const connection = new Connection(state, socket as unknown as SocketLike);
   const look = (times: number) => {
-    for (let i = 0; i < times; i++) connection.endIfIdle();
+    for (let i = 0; i < times; i++) connection.endIfSilent(false);
     return socket.ends;
   };
-  const request = () => new Exchange(connection, { method: "GET", url: "/", complete: true } as Incoming, undefined);
+  const request = () =>
+    new Exchange(connection, { method: "GET", url: "/", complete: true } as Incoming, {} as Outgoing);
   return { socket, look, request };
 }
 

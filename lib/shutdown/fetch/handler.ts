@@ -11,6 +11,7 @@ import { reportsEnd } from "../platform/bun.ts";
 import { Call } from "./calls.ts";
 import { isDenoInfo, readsOn, sendByDeno } from "./deno.ts";
 import { requestLabel } from "../in_flight.ts";
+import { readLabel } from "../options.ts";
 import { REFUSAL, type ShutdownState } from "../shutdown_state.ts";
 
 /** A handler for Deno.serve, Bun.serve and fetch-style frameworks. */
@@ -23,7 +24,7 @@ export interface HandlerOptions {
 }
 
 /** Throws unless `value` is a fetch handler. An app of node:http is not one, even if it is a function. */
-export function checkFetchHandler(value: unknown): void {
+function checkFetchHandler(value: unknown): void {
   const { fetch, listen } = Object(value) as Record<string, unknown>;
   const hasListen = typeof listen === "function";
   let rule = "be a function";
@@ -40,16 +41,19 @@ export function checkFetchHandler(value: unknown): void {
 export function countingHandler<A extends unknown[], R>(
   state: ShutdownState,
   fn: FetchHandler<A, R>,
-  label: ((request: Request) => string) | undefined,
+  options: HandlerOptions | undefined,
 ): (request: Request, ...rest: A) => Promise<R | Response> {
-  state.used = state.wrapped = true;
+  checkFetchHandler(fn);
+  const label = readLabel(options);
+  state.use("wrap handler");
+  state.wrapped = true;
   return function (this: unknown, request: Request, info?: unknown): Promise<R | Response> {
     // Not a rest parameter, which would allocate an array
     const args = arguments as unknown as [Request, ...A];
     let call: Call | undefined;
     try {
-      if (state.dispatching !== undefined) {
-        if (label !== undefined) state.dispatching.label = requestLabel(request, label);
+      if (state.countedByServer !== undefined) {
+        if (label !== undefined) state.countedByServer.label = requestLabel(request, label);
         return Promise.resolve(Reflect.apply(fn, this, args));
       }
       if (state.refuses) return Promise.resolve(refusal(state));
@@ -58,7 +62,7 @@ export function countingHandler<A extends unknown[], R>(
       if (!isThenable(answer)) return Promise.resolve(send(state, call, answer));
       return sendLater(state, call, answer);
     } catch (error) {
-      if (call !== undefined) sent(call, undefined);
+      if (call !== undefined) endWhenSent(call, undefined);
       return Promise.reject(error);
     }
   } as (request: Request, ...rest: unknown[]) => Promise<R | Response>;
@@ -71,25 +75,25 @@ function send<R>(state: ShutdownState, call: Call, answer: R): R | Response | Pr
     call.stage = "held";
     return held.then(() => send(state, call, answer));
   }
-  return sent(call, announces ? closing(answer) : answer);
+  return endWhenSent(call, announces ? closing(answer) : answer);
 }
 
 /** Returns the response to send for a pending result, or a refusal if the call is cut first. */
 function sendLater<R>(state: ShutdownState, call: Call, answer: PromiseLike<R>): Promise<R | Response> {
   return new Promise((resolve, reject) => {
-    call.onCut = () => resolve(sent<R | Response>(call, refusal(state)));
+    call.onCut = () => resolve(endWhenSent<R | Response>(call, refusal(state)));
     follow(answer, (answer) => {
       if (call.stage === "sending") return discard(answer); // it was cut
       resolve(send(state, call, answer));
     }, (error) => {
-      if (call.stage !== "sending") sent(call, undefined);
+      if (call.stage !== "sending") endWhenSent(call, undefined);
       reject(error);
     });
   });
 }
 
 /** Ends the call when this response has been sent. Returns the response to send; undefined if there is none. */
-function sent<R>(call: Call, answer: R): R | Promise<R> {
+function endWhenSent<R>(call: Call, answer: R): R | Promise<R> {
   const { info } = call;
   call.stage = "sending";
   call.onCut = undefined;

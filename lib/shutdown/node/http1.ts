@@ -81,12 +81,9 @@ export class Http1Connections {
   }
 
   /** Called every few ms while draining. */
-  endIdle(): void {
+  endSilent(): void {
     const { isBusy } = this.#state;
-    for (const connection of this.#open.values()) {
-      if (connection.isUpgraded) connection.endIfSilent(isBusy);
-      else connection.endIfIdle();
-    }
+    for (const connection of this.#open.values()) connection.endIfSilent(isBusy);
   }
 
   /** Whether the head of a request has come in part, and its last byte less than a second ago. */
@@ -133,12 +130,12 @@ export class Http1Connections {
   }
 
   #pass<T>(exchange: Exchange | undefined, pass: () => T): T {
-    const outer = this.#state.dispatching;
-    this.#state.dispatching = exchange;
+    const outer = this.#state.countedByServer;
+    this.#state.countedByServer = exchange;
     try {
       return pass();
     } finally {
-      this.#state.dispatching = outer;
+      this.#state.countedByServer = outer;
     }
   }
 
@@ -245,7 +242,7 @@ export class Exchange extends InFlight {
   /** Ends it: it is no longer in flight. Idempotent. */
   end(): void {
     this.connection.remove(this);
-    this.connection.rest(this.request.complete);
+    this.connection.expectHead(this.request.complete);
     this.connection.state.inFlight.delete(this);
   }
 }
@@ -258,17 +255,15 @@ export class Connection {
   newest: Exchange | undefined = undefined;
   /** The number of checks in a row that found it silent. */
   #silentChecks: number;
-  /** The bytes read when its last request had arrived: more are the head of the next one. */
-  #restsAt: number;
-  /** When the silence of an upgraded connection began. Not counted in checks: Ctrl-C is to take no longer than it has to. */
-  #silentSince = 0;
-  /** The bytes at the last check; both directions of an upgraded connection. */
+  /** The bytes in both directions at the last check. */
   #bytes = 0;
+  /** If more bytes than these have been read, a part of the next request's head has come. */
+  #headBeginsAt: number;
 
   constructor(state: ShutdownState, socket: SocketLike) {
     this.state = state;
     this.socket = socket;
-    this.#restsAt = socket.bytesRead ?? 0;
+    this.#headBeginsAt = socket.bytesRead ?? 0;
     this.#silentChecks = -state.settings.idle / CHECK_EVERY; // twice the time: its client may have connected and not written yet
   }
 
@@ -291,52 +286,36 @@ export class Connection {
     while (this.newest !== undefined) this.newest.end();
   }
 
-  /** Notes that what has been read belongs to requests that are over, and what follows too unless it is complete. */
-  rest(isComplete: boolean): void {
-    this.#restsAt = isComplete ? this.socket.bytesRead ?? 0 : Infinity;
+  /** Notes that the bytes read so far belong to requests that are over, and later ones too unless the last is complete. */
+  expectHead(isComplete: boolean): void {
+    this.#headBeginsAt = isComplete ? this.socket.bytesRead ?? 0 : Infinity;
   }
 
-  get isUpgraded(): boolean {
-    return this.newest !== undefined && this.newest.response === undefined;
-  }
-
+  /** Whether a part of a request's head has come. */
   get isReceiving(): boolean {
     const { newest, socket } = this;
-    return newest === undefined && !socket.writableEnded && (socket.bytesRead ?? 0) > this.#restsAt;
+    return newest === undefined && !socket.writableEnded && (socket.bytesRead ?? 0) > this.#headBeginsAt;
   }
 
   /**
    * Closes the server's side if the connection has been silent for the idle time, or for a second within the head of a
    * request. The client sees the end of the stream rather than a reset, even if it is sending now: later requests are
-   * read and ignored.
-   */
-  endIfIdle(): void {
-    const { newest, socket, state: { settings: { idle } } } = this;
-    if (newest !== undefined || socket.writableEnded) return;
-    const limit = this.isReceiving ? Math.max(idle, LINGER) : idle;
-    // Counted in checks: on a busy machine checks take longer, and so do clients.
-    if (this.#silence(socket.bytesRead) > Math.max(FEWEST_CHECKS, limit / CHECK_EVERY)) socket.end();
-  }
-
-  /**
-   * Ends an upgraded connection that nothing has declared, once it has been silent for a second and everything else has
-   * ended; destroys it a second later.
+   * read and ignored. An upgraded connection that nothing has declared has a second too, and then another one until it
+   * is destroyed, and is not ended while other work is in flight.
    */
   endIfSilent(isBusy: boolean): void {
-    const { socket } = this;
-    const now = performance.now();
-    const checks = this.#silence((socket.bytesRead ?? 0) + (socket.bytesWritten ?? 0));
-    if (checks <= 1) this.#silentSince = now;
-    if (isBusy || checks < FEWEST_CHECKS || now - this.#silentSince < LINGER) return;
-    if (socket.writableEnded) return void socket.destroy();
-    this.#silentChecks = 0;
-    socket.end();
-  }
-
-  /** Returns the number of checks in a row that found no byte. */
-  #silence(bytes = 0): number {
+    const { newest, socket, state: { settings: { idle } } } = this;
+    const isUpgraded = newest !== undefined && newest.response === undefined;
+    if (!isUpgraded && (newest !== undefined || socket.writableEnded)) return;
+    const bytes = (socket.bytesRead ?? 0) + (socket.bytesWritten ?? 0);
     if (this.#bytes !== bytes) this.#silentChecks = Math.min(this.#silentChecks, 0);
     this.#bytes = bytes;
-    return ++this.#silentChecks;
+    const limit = isUpgraded ? LINGER : this.isReceiving ? Math.max(idle, LINGER) : idle;
+    // Counted in checks: on a busy machine checks take longer, and so do clients.
+    const isSilent = ++this.#silentChecks > Math.max(FEWEST_CHECKS, limit / CHECK_EVERY);
+    if (!isSilent || (isUpgraded && isBusy)) return;
+    this.#silentChecks = 0;
+    if (socket.writableEnded) socket.destroy();
+    else socket.end();
   }
 }

@@ -7,6 +7,7 @@
  */
 import { builtin } from "../../internal/platform.ts";
 import type { HttpServer } from "../node/shapes.ts";
+import { override } from "../override.ts";
 
 /** The part of Bun.serve's server that is used. */
 export interface BunServerLike {
@@ -51,26 +52,21 @@ export function innerServer(server: object): Partial<HttpServer> | undefined {
 
 const listeners = new Set<(server: HttpServer) => void>();
 
-/** Undoes the replacement of `emit`, which lasts while there are listeners. */
+/** Restores the replaced `emit`. */
 let restore = () => {};
 
 /** Calls `listener` with the server of each new connection of node:http. Returns a function that ends this. */
 export function onBunConnection(listener: (server: HttpServer) => void): () => void {
-  if (listeners.size === 0) replaceEmit();
+  if (listeners.size === 0) {
+    const { prototype } = builtin<{ Server: { prototype: HttpServer } }>("http")!.Server;
+    const { emit } = prototype;
+    restore = override(prototype, "emit", function (this: HttpServer, event: string, ...args: unknown[]): boolean {
+      if (event === "connection") { for (const each of listeners) each(this); }
+      return emit.call(this, event, ...args);
+    });
+  }
   listeners.add(listener);
   return () => {
     if (listeners.delete(listener) && listeners.size === 0) restore();
-  };
-}
-
-function replaceEmit(): void {
-  const { prototype } = builtin<{ Server: { prototype: HttpServer } }>("http")!.Server;
-  const { emit } = prototype;
-  const replaced = prototype.emit = function (this: HttpServer, event: string, ...args: unknown[]): boolean {
-    if (event === "connection") { for (const listener of listeners) listener(this); }
-    return emit.call(this, event, ...args);
-  };
-  restore = () => {
-    if (prototype.emit === replaced) prototype.emit = emit;
   };
 }
