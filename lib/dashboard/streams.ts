@@ -47,7 +47,7 @@ export class Streams implements Disposable {
     const response = new Response(new ReadableStream(stream), { headers });
     this.#open.add(stream);
     stream.send(this.#read());
-    if (this.#timer.at === Infinity) this.#setTimer();
+    this.#timer.advance(performance.now() + PERIOD);
     return response;
   }
 
@@ -57,13 +57,9 @@ export class Streams implements Disposable {
     for (const stream of this.#open) stream.close();
   }
 
-  #setTimer(): void {
-    this.#timer.set(performance.now() + PERIOD);
-  }
-
   #tick(): void {
     if (this.#open.size === 0) return;
-    this.#setTimer();
+    this.#timer.advance(performance.now() + PERIOD);
     const ready = [...this.#open].filter((stream) => stream.isReady());
     if (ready.length === 0) return;
     const frame = this.#read();

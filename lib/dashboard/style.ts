@@ -77,7 +77,4 @@ footer { margin-top: 1.5rem; color: var(--soft); font-size: .8rem; max-width: 46
   td.none { white-space: normal; }
   .controls { margin-left: 0; width: 100%; justify-content: space-between; }
 }
-@media (prefers-reduced-motion: no-preference) {
-  button, td { transition: color .15s; }
-}
 `;

@@ -63,19 +63,11 @@ export class Track {
 }
 
 export class Tracks implements Observer {
-  readonly #byLabel = new Map<string, Track>();
+  readonly byLabel: Map<string, Track> = new Map();
   /** The number of events since #measuredAt. */
   #events = 0;
   #measuredAt = performance.now();
   #perSecond = 0;
-
-  get all(): Iterable<Track> {
-    return this.#byLabel.values();
-  }
-
-  get(label: string): Track | undefined {
-    return this.#byLabel.get(label);
-  }
 
   /** The number of events per second, measured over at least a second. */
   get perSecond(): number {
@@ -120,10 +112,10 @@ export class Tracks implements Observer {
   /** Returns the track of a call's resource. */
   #of({ thing: { label } }: ObservedCall): Track {
     this.#events++;
-    const track = this.#byLabel.get(label) ?? new Track(label);
-    if (this.#byLabel.size > MOST_TRACKS / 2) this.#byLabel.delete(label); // moves it to the end, as the latest used
-    this.#byLabel.set(label, track);
-    if (this.#byLabel.size > MOST_TRACKS) this.#forgetOne();
+    const track = this.byLabel.get(label) ?? new Track(label);
+    if (this.byLabel.size > MOST_TRACKS / 2) this.byLabel.delete(label); // moves it to the end, as the latest used
+    this.byLabel.set(label, track);
+    if (this.byLabel.size > MOST_TRACKS) this.#forgetOne();
     return track;
   }
 
@@ -132,11 +124,11 @@ export class Tracks implements Observer {
    */
   #forgetOne(): void {
     let tries = 10;
-    for (const [label, track] of this.#byLabel) {
+    for (const [label, track] of this.byLabel) {
       if (tries-- === 0) return;
-      this.#byLabel.delete(label);
+      this.byLabel.delete(label);
       if (track.waits.size + track.holds.size === 0) return;
-      this.#byLabel.set(label, track);
+      this.byLabel.set(label, track);
     }
   }
 }

@@ -29,7 +29,7 @@ export class Frame {
 
   constructor(tracks: Tracks, stuck: readonly Finding[]) {
     this.#tracks = tracks;
-    const all = [...tracks.all].map((track) => ({ track, longest: longest(track.waits, this.#now) }))
+    const all = [...tracks.byLabel.values()].map((track) => ({ track, longest: longest(track.waits, this.#now) }))
       .sort((a, b) => rank(b.longest) - rank(a.longest) || b.track.totalWaited - a.track.totalWaited);
     this.#first = all[0]?.track;
     const count = (of: "waits" | "holds") => all.reduce((sum, { track }) => sum + track[of].size, 0);
@@ -51,7 +51,7 @@ export class Frame {
    * @param width Pixels for the timeline.
    */
   parts(thing: string, width: number): Parts {
-    const track = this.#tracks.get(thing) ?? this.#first;
+    const track = this.#tracks.byLabel.get(thing) ?? this.#first;
     const key = `${width} ${track?.label}`;
     const shown = this.#details.get(key) ?? (track === undefined ? "" : detail(track, this.#now, width));
     this.#details.set(key, shown);

@@ -63,11 +63,8 @@ export function waitedLong(wait: Acquisition, now: number, before = ""): Finding
   return finding("waited", message, holder === undefined ? [wait] : [wait, holder], now);
 }
 
-function holderInWords(
-  { resource, group, isHeldOnceGranted }: Acquisition,
-  holder: Acquisition | undefined,
-  now: number,
-): string {
+function holderInWords(wait: Acquisition, holder: Acquisition | undefined, now: number): string {
+  const { resource, group, isHeldOnceGranted } = wait;
   if (!isHeldOnceGranted) return "nothing has ended its wait";
   if (holder === undefined) {
     return resource.isRemote
@@ -80,11 +77,9 @@ function holderInWords(
 
 /** Describes a release of another caller's hold. */
 export function wrongRelease({ hold, refused, origin }: WrongRelease, now: number): Finding {
-  const message =
-    `${hold.thing.label} is released${at({ origin })} by a caller whose own acquire${at(refused)} was refused; ` +
-    `another call has held it for ${span(hold, now)}${
-      at(hold, ", acquired at")
-    }. Release the guard in place of the lock`;
+  const message = `${hold.thing.label} is released${at({ origin })} by a caller whose own acquire${at(refused)} was ` +
+    `refused; another call has held it for ${span(hold, now)}${at(hold, ", acquired at")}. ` +
+    "Release the guard in place of the lock";
   return finding("release", message, [hold], now);
 }
 

@@ -10,17 +10,18 @@ import { captureStack } from "./call_site.ts";
 import { DeadlockError, ownHold, waitsForRelease } from "./deadlock.ts";
 import { type Acquisition, at, Origin } from "./acquisition.ts";
 import type { DiagnosticEvent } from "./events.ts";
-import { type Listener, Listeners, withoutThrowing } from "./listeners.ts";
+import { type Listener, type Methods, withoutThrowing } from "./listeners.ts";
 import { Registry } from "./registry.ts";
 import { callsOn, currentFrame, noteCall, runInFrame } from "./run_context.ts";
 
-class Hub implements Omit<Hook, "step"> {
+class Hub implements Omit<Hook, "step" | "failRenewal"> {
   // Its Hook methods are called only through `safeHook`.
   /** The present waits and holds; replaced whenever the last listener leaves. */
   registry: Registry = new Registry();
   /** The origins of calls that have begun and neither waited nor been granted. */
   #origins = new WeakMap<object, Origin>();
-  readonly #listeners = new Listeners();
+  /** Replaced on change, so that iterating over it is safe. */
+  #listeners: readonly Listener[] = [];
   #lastId = 0;
   #sites = false;
   #frames = false;
@@ -28,26 +29,29 @@ class Hub implements Omit<Hook, "step"> {
 
   /** Notifies the listener until it is disposed of. */
   listen(listener: Listener): Disposable {
-    this.#listeners.add(listener);
-    this.#refresh();
-    return {
-      [DISPOSE]: () => {
-        this.#listeners.delete(listener);
-        this.#refresh();
-      },
-    };
+    this.#setListeners([...this.#listeners, listener]);
+    return { [DISPOSE]: () => this.#setListeners(this.#listeners.filter((one) => one !== listener)) };
   }
 
-  #refresh(): void {
-    this.#sites = this.#listeners.need("sites");
-    this.#frames = this.#listeners.need("frames");
-    this.#rejects = this.#listeners.need("rejects");
+  #setListeners(all: readonly Listener[]): void {
+    this.#listeners = all;
+    this.#sites = all.some(({ sites }) => sites);
+    this.#frames = all.some(({ frames }) => frames);
+    this.#rejects = all.some(({ rejects }) => rejects);
     setHook(this.isOn ? safeHook : undefined);
     if (!this.isOn) this.registry = new Registry();
   }
 
   get isOn(): boolean {
-    return this.#listeners.size > 0;
+    return this.#listeners.length > 0;
+  }
+
+  /** A listener may dispose of another one. Events that it causes come later, because they are noted in order. */
+  notify<N extends keyof Methods>(name: N, ...args: Parameters<Methods[N]>): void {
+    for (const listener of this.#listeners) {
+      const method = listener[name] as ((...args: Parameters<Methods[N]>) => void) | undefined;
+      if (this.#listeners.includes(listener)) withoutThrowing(() => method?.call(listener, ...args));
+    }
   }
 
   begin(call: object, like?: object): void {
@@ -57,7 +61,7 @@ class Hub implements Omit<Hook, "step"> {
   wait(resource: Resource, call: object, permits: number): void {
     const acquisition = this.#add(resource, call, permits);
     this.registry.move(acquisition, "waits", acquisition.origin.began);
-    this.#listeners.notify("wait", eventOf(acquisition, {}), acquisition);
+    this.notify("wait", eventOf(acquisition, {}), acquisition);
   }
 
   grant(resource: Resource, call: object, permits: number, hold = call): void {
@@ -65,7 +69,7 @@ class Hub implements Omit<Hook, "step"> {
     const acquisition = known?.state === "waits" ? known : this.#add(resource, call, permits);
     if (hold !== call) this.registry.name(acquisition, hold);
     const waited = this.registry.move(acquisition, acquisition.isHeldOnceGranted ? "holds" : "ended");
-    this.#listeners.notify("grant", eventOf(acquisition, { waited }), acquisition);
+    this.notify("grant", eventOf(acquisition, { waited }), acquisition);
   }
 
   giveUp(resource: Resource, call: object, outcome: GiveUpOutcome, permits: number): void {
@@ -74,16 +78,12 @@ class Hub implements Omit<Hook, "step"> {
     if (acquisition === undefined || (outcome !== "full" && acquisition.state !== "waits")) return;
     const waited = this.registry.move(acquisition, "ended");
     if (this.#frames) this.registry.refuse(acquisition);
-    this.#listeners.notify("giveUp", eventOf(acquisition, { waited, outcome }), acquisition);
+    this.notify("giveUp", eventOf(acquisition, { waited, outcome }), acquisition);
   }
 
   release(_resource: Resource, call: object, isLost = false): void {
     const acquisition = this.registry.acquisitionOf(call);
     if (acquisition?.state === "holds") this.#end(acquisition, isLost);
-  }
-
-  failRenewal(resource: Resource): void {
-    this.#listeners.notify("failRenewal", resource);
   }
 
   releaseWithoutGuard(hold: object): void {
@@ -95,7 +95,7 @@ class Hub implements Omit<Hook, "step"> {
     const origin = this.#origin();
     // The release may be for an earlier acquisition, in a function around the refused one.
     if (calls.includes(acquisition.id) && !refused.origin.site?.isInFunctionOf(origin.site)) return;
-    this.#listeners.notify("wrongRelease", { hold: acquisition, refused, origin });
+    this.notify("wrongRelease", { hold: acquisition, refused, origin });
   }
 
   giveBack(resource: Resource, permits: number): void {
@@ -131,7 +131,7 @@ class Hub implements Omit<Hook, "step"> {
   #end(acquisition: Acquisition, isLost = false): void {
     const held = this.registry.move(acquisition, "ended");
     const end = isLost ? { held, outcome: "lost" } as const : { held };
-    this.#listeners.notify("release", eventOf(acquisition, end), acquisition);
+    this.notify("release", eventOf(acquisition, end), acquisition);
   }
 
   /** Adds an acquisition. An acquisition that returns to the queue, as for a Condition, keeps its origin. */
@@ -205,7 +205,7 @@ const safeHook: Hook = {
   grant: (resource, call, permits, hold) => note(resource, () => hub.grant(resource, call, permits, hold)),
   giveUp: (resource, call, outcome, permits) => note(resource, () => hub.giveUp(resource, call, outcome, permits)),
   release: (resource, call, isLost) => note(resource, () => hub.release(resource, call, isLost)),
-  failRenewal: (resource) => note(resource, () => hub.failRenewal(resource)),
+  failRenewal: (resource) => note(resource, () => hub.notify("failRenewal", resource)),
   releaseWithoutGuard: (hold) => withoutThrowing(() => hub.releaseWithoutGuard(hold)),
   giveBack: (resource, permits) => note(resource, () => hub.giveBack(resource, permits)),
   run: (call, fn) => hub.run(call, fn), // errors of `fn` belong to the caller

@@ -1,10 +1,11 @@
 /**
- * Passes events on. Every listener sees them in the same order, even if a listener causes events itself.
+ * The functions that the hub calls for events. Every listener sees them in the same order, even if a listener causes
+ * events itself.
  *
  * @module
  */
 import type { Acquisition, Origin } from "./acquisition.ts";
-import type { EventName, GiveUpEvent, GrantEvent, ReleaseEvent, WaitEvent } from "./events.ts";
+import type { GiveUpEvent, GrantEvent, ReleaseEvent, WaitEvent } from "./events.ts";
 import type { Resource } from "../internal/hook.ts";
 import { throwUncaught } from "../internal/platform.ts";
 
@@ -32,36 +33,8 @@ export interface Listener {
   failRenewal?(resource: Resource): void;
 }
 
-type Methods = Required<Pick<Listener, EventName | "wrongRelease" | "failRenewal">>;
-
-export class Listeners {
-  /** Replaced on change, so that iterating over it is safe. */
-  #all: readonly Listener[] = [];
-
-  get size(): number {
-    return this.#all.length;
-  }
-
-  add(listener: Listener): void {
-    this.#all = [...this.#all, listener];
-  }
-
-  delete(listener: Listener): void {
-    this.#all = this.#all.filter((one) => one !== listener);
-  }
-
-  need(what: "sites" | "frames" | "rejects"): boolean {
-    return this.#all.some((listener) => listener[what]);
-  }
-
-  /** A listener may dispose of another one. Events that it causes come later, because the hub notes them in order. */
-  notify<N extends keyof Methods>(name: N, ...args: Parameters<Methods[N]>): void {
-    for (const listener of this.#all) {
-      const method = listener[name] as ((...args: Parameters<Methods[N]>) => void) | undefined;
-      if (this.#all.includes(listener)) withoutThrowing(() => method?.call(listener, ...args));
-    }
-  }
-}
+/** The functions of a listener. */
+export type Methods = Required<Omit<Listener, "sites" | "rejects" | "frames">>;
 
 /** Calls `fn`. An error in it becomes an uncaught error. */
 export function withoutThrowing<T>(fn: () => T): T | undefined {
@@ -69,6 +42,5 @@ export function withoutThrowing<T>(fn: () => T): T | undefined {
     return fn();
   } catch (error) {
     throwUncaught(error);
-    return undefined;
   }
 }

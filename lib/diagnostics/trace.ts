@@ -58,12 +58,12 @@ export function trace(options: TraceOptions = {}): Trace {
 }
 
 class Recorder implements Trace, Listener {
+  dropped = 0;
   readonly #limit: number;
   readonly #listening: Disposable;
   /** In the order in which they ended. Once full it is a ring whose oldest slice is at #oldest. */
   readonly #slices: Slice[] = [];
   #oldest = 0;
-  #dropped = 0;
   /** The id of each group's latest release, and of the release that caused each hold. */
   readonly #released = new WeakMap<Group, number>();
   readonly #after = new WeakMap<Acquisition, number | undefined>();
@@ -73,10 +73,6 @@ class Recorder implements Trace, Listener {
   constructor(limit: number) {
     this.#limit = limit;
     this.#listening = hub.listen(this);
-  }
-
-  get dropped(): number {
-    return this.#dropped;
   }
 
   grant({ at, waited }: GrantEvent, acquisition: Acquisition): void {
@@ -97,7 +93,7 @@ class Recorder implements Trace, Listener {
 
   toJSON(): TraceJson {
     const ended = [...this.#slices.slice(this.#oldest), ...this.#slices.slice(0, this.#oldest)];
-    return drawTrace([...ended, ...(this.#openAtEnd ?? this.#open())], this.#dropped);
+    return drawTrace([...ended, ...(this.#openAtEnd ?? this.#open())], this.dropped);
   }
 
   [DISPOSE](): void {
@@ -109,7 +105,7 @@ class Recorder implements Trace, Listener {
     if (this.#slices.length < this.#limit) return void this.#slices.push(slice);
     this.#slices[this.#oldest] = slice;
     this.#oldest = (this.#oldest + 1) % this.#limit;
-    this.#dropped++;
+    this.dropped++;
   }
 
   /** The present waits and holds. */
