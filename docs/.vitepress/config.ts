@@ -9,7 +9,7 @@ const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8")
 /** The right half of the home page: the README's first example and its install commands. */
 const firstScreen = {
   code: /```ts\n([^]*?)```/.exec(readme)![1]!.trimEnd(),
-  installs: [...readme.matchAll(/^\| (Deno|Node|Bun) +\| `([^`]+)`/gm)].map(([, name, command]) => [name, command]),
+  installs: /```sh\n([^]*?)```/.exec(readme)![1]!.trimEnd(),
   sizes: process.env.INTERLOCK_SIZES ?? "",
 };
 

@@ -66,6 +66,11 @@ test("the reference and the guide link to each other", async ({ page }) => {
   await expect(page).toHaveURL(/reference\/interlock\/classes\/KeyedMutex\.html/);
 });
 
+test("the home page shows how to install it", async ({ page }) => {
+  await page.goto("/index.html");
+  await expect(page.locator(".first-screen")).toContainText("npx jsr add @interlock/interlock");
+});
+
 test("llms.txt has the whole guide", () => {
   const guide = readFileSync("site/llms.txt", "utf8");
   for (const title of ["# Interlock", "# Primitives", "# Redis", "# Reliability"]) expect(guide).toContain(title);

@@ -8,7 +8,7 @@ import "./style.css";
 /** What config.ts reads from the README and scripts/docs.ts measures. */
 interface FirstScreen {
   readonly code: string;
-  readonly installs: readonly (readonly [runTime: string, command: string])[];
+  readonly installs: string;
   readonly sizes: string;
 }
 
@@ -31,7 +31,7 @@ const Example = () => {
   const { code, installs, sizes } = useData().theme.value.firstScreen as FirstScreen;
   return h("div", { class: "first-screen" }, [
     h("pre", h("code", highlighted(code))),
-    h("pre", h("code", installs.map(([, command]) => `$ ${command}\n`))),
+    h("pre", h("code", installs)),
     h("p", sizes),
     h("img", { src: picture, alt: "Six calls for three keys: calls with the same key take turns, and keys do not wait for each other" }),
   ]);
