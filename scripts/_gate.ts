@@ -6,9 +6,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import process from "node:process";
 import { PASSWORD } from "../tests/_secrets.ts";
-import { QUARANTINE } from "./_quarantine.ts";
 import { type Case, casesOf, failuresOf, isConsequence, journalOf, show, uncaughtIn, withCauses } from "./_reports.ts";
 import { type Outcome, run } from "./_run.ts";
 import type { Step } from "./_steps.ts";
@@ -53,34 +51,17 @@ async function result(step: Step, limit: number, folder: string): Promise<Result
   for (const name of timedOut ? [] : step.reports) {
     const files = readdirSync(folder).filter((file) => new RegExp(`^${name}\\d?\\.xml$`).test(file));
     const found = withCauses(files.flatMap((file) => casesOf(readFileSync(join(folder, file), "utf8"))), began);
-    if (found.length === 0) {
-      failed.push(`no report of ${name}`);
-      cases.push(...began);
-    }
-    for (const one of found) cases.push(await isFlaky(one, name) ? { name: one.name, failure: undefined } : one);
+    if (found.length === 0) failed.push(`no report of ${name}`);
+    cases.push(...found);
   }
-  // Node has a report of the other files when it loses the process of one.
-  if (!timedOut) {
-    const known = new Set(cases.map(({ name }) => name));
-    cases.push(...failuresOf(began).filter(({ name }) => !known.has(name)));
-  }
+  // A report may be missing; and Node has one of the other files when it loses the process of one.
+  const known = new Set(cases.map(({ name }) => name));
+  cases.push(...failuresOf(began).filter(({ name }) => !known.has(name)));
   const isExplained = cases.some(({ failure }) => failure !== undefined) || failed.length > 0;
   if (timedOut) failed.push(`not over after ${limit} s`);
   else if (status !== 0 && !isExplained) failed.push(`exit code ${status}, and no failed test says why`);
   if (output.includes(PASSWORD)) failed.push("the password of the tests' servers shows in the output");
   return { step, outcome, cases, failed };
-}
-
-/** Whether a failed test is in quarantine, and passes when its file runs once more. */
-async function isFlaky({ name, failure }: Case, runTime: string): Promise<boolean> {
-  const listed = failure !== undefined && QUARANTINE.find(({ test }) => test === name);
-  if (!listed) return false;
-  const { file, since, reason } = listed;
-  console.log(`\n===== once more, in quarantine since ${since} (${reason}): "${name}" in ${runTime}`);
-  const args = runTime.startsWith("deno")
-    ? ["test", "-A", "--no-check", file]
-    : ["run", "-A", "scripts/test_in.ts", runTime, file];
-  return (await run(process.execPath, args, { limit: 120 })).status === 0;
 }
 
 /** Prints what has failed last: of a long output the end is what is kept. Returns whether nothing has. */

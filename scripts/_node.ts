@@ -25,15 +25,8 @@ export function packageOfNode(version: string): string {
 /** The path of that Node. */
 export function nodeOfNpm(version: string): string {
   const from = packageOfNode(version);
-  const { stdout, stderr } = spawnSync("npx", [
-    "--yes",
-    "--prefer-offline",
-    `--package=${from}`,
-    "-c",
-    "node -p process.execPath",
-  ], {
-    encoding: "utf8",
-  });
+  const args = ["--yes", "--prefer-offline", `--package=${from}`, "-c", "node -p process.execPath"];
+  const { stdout, stderr } = spawnSync("npx", args, { encoding: "utf8" });
   const path = stdout?.trim();
   if (!path) throw new Error(`Cannot find Node ${version}: npx --package=${from} said ${stderr}`);
   return path;

@@ -14,39 +14,28 @@ export interface Step {
 
 const deno = Deno.execPath();
 
+function step(name: string, limit: number, reports: Step["reports"], command: Step["command"]): Step {
+  return { name, limit, reports, command };
+}
+
 /** A task without a report: its exit code counts. */
-const task = (name: string, limit: number, ...args: string[]): Step => ({
-  name: [name, ...args].join(" "),
-  limit,
-  reports: [],
-  command: () => [deno, "task", name, ...args],
-});
+const task = (name: string, limit: number, ...args: string[]): Step =>
+  step([name, ...args].join(" "), limit, [], () => [deno, "task", name, ...args]);
 
 /** A task that runs `deno test`. */
-const testTask = (name: string, limit: number): Step => ({
-  name,
-  limit,
-  reports: ["deno"],
-  command: (folder) => [deno, "task", name, `--junit-path=${folder}/deno.xml`],
-});
+const testTask = (name: string, limit: number): Step =>
+  step(name, limit, ["deno"], (folder) => [deno, "task", name, `--junit-path=${folder}/deno.xml`]);
 
 /** Test files in Deno, as they are typed on the command line, in this number of processes. */
-const inDeno = (name: string, limit: number, files: readonly string[], jobs = JOBS / 2): Step => ({
-  name,
-  limit,
-  reports: ["deno"],
-  command: (folder) => [
-    ...["env", `DENO_JOBS=${jobs}`, deno, "test", "-A", "--no-check", "--parallel", `--junit-path=${folder}/deno.xml`],
-    ...files,
-  ],
-});
+const inDeno = (name: string, limit: number, files: readonly string[], jobs = JOBS / 2): Step => {
+  const command = ["env", `DENO_JOBS=${jobs}`, deno, "test", "-A", "--no-check", "--parallel"];
+  return step(name, limit, ["deno"], (folder) => [...command, `--junit-path=${folder}/deno.xml`, ...files]);
+};
 
-const inOthers = (name: string, limit: number, runTimes: readonly string[], ...args: string[]): Step => ({
-  name,
-  limit,
-  reports: runTimes,
-  command: (folder) => [deno, "run", "-A", "scripts/test_in.ts", ...runTimes, `--junit=${folder}`, ...args],
-});
+const inOthers = (name: string, limit: number, runTimes: readonly string[], ...args: string[]): Step => {
+  const command = [deno, "run", "-A", "scripts/test_in.ts", ...runTimes, ...args];
+  return step(name, limit, runTimes, (folder) => [...command, `--junit=${folder}`]);
+};
 
 /** Of the long tests, these meet a run-time's own sockets and processes. */
 const LONG = ["redis_examples", "redis_reconnect", "redis_servers", "shutdown_process", "deno_serve", "queue"].map(
@@ -87,10 +76,5 @@ export const nightly: readonly Step[] = [
   task("test:browser", 1200),
   task("docs", 600),
   task("bench", HOUR),
-  {
-    name: "redis instructions",
-    limit: HOUR,
-    reports: [],
-    command: () => [deno, "run", "-A", "bench/redis_instructions.ts"],
-  },
+  step("redis instructions", HOUR, [], () => [deno, "run", "-A", "bench/redis_instructions.ts"]),
 ];

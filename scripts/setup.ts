@@ -34,13 +34,6 @@ async function distrusted(): Promise<string | undefined> {
   return undefined;
 }
 
-async function install(): Promise<number> {
-  // A bar on a terminal; elsewhere Deno would print a thousand lines at once and then nothing.
-  if (process.stderr.isTTY) return spawnSync(Deno.execPath(), ["install"], { stdio: "inherit" }).status ?? 1;
-  const working = (seconds: number) => `${seconds} s: still downloading`;
-  return (await run(Deno.execPath(), ["install", "--quiet"], { working })).status;
-}
-
 async function setUp(): Promise<number> {
   console.error("Installing development packages from npm (330 MB, the first time only). This takes a minute or two.");
   const reason = await distrusted();
@@ -52,7 +45,8 @@ async function setUp(): Promise<number> {
     return 1;
   }
   for (let attempt = 1;; attempt++) {
-    const status = await install();
+    const working = (seconds: number) => `${seconds} s: still downloading`;
+    const { status } = await run(Deno.execPath(), ["install", "--quiet"], { working });
     if (status === 0 || attempt === ATTEMPTS) return status;
     console.error(`That failed. Attempt ${attempt + 1} of ${ATTEMPTS}:`);
   }

@@ -25,9 +25,8 @@ export const LIMITS: Readonly<Record<string, number>> = {
 export function excess(imports: string, bytes: number): string | undefined {
   const limit = LIMITS[imports]!;
   if (bytes <= limit) return undefined;
-  return `import ${imports} is ${bytes} bytes, ${
-    bytes - limit
-  } over its limit in scripts/size.ts, whose comment says when to raise it; \`deno task size\` shows what each class costs`;
+  const where = `${bytes - limit} over its limit in scripts/size.ts, whose comment says when to raise it`;
+  return `import ${imports} is ${bytes} bytes, ${where}; \`deno task size\` shows what each class costs`;
 }
 
 /** How many bytes `export IMPORTS from "@interlock/interlock"` comes to, from the source or a package that is installed. */

@@ -14,7 +14,7 @@ const cache = fileURLToPath(new URL("../node_modules/.interlock/", import.meta.u
 const require = createRequire(import.meta.url);
 
 /** Whether this Node runs the files as they are: types, and `using`, which 22 does not know yet. */
-const stripsTypes = Boolean(process.features.typescript) && knowsUsing();
+const stripsTypes = Number.parseInt(process.versions.node) >= 24;
 const DECORATOR = /^\s*@[a-z]\w*.*[^*]$/im; // also in a comment without asterisks: then it takes the way round for nothing
 
 export function load(url, context, nextLoad) {
@@ -45,14 +45,6 @@ function transpiled(source, file) {
   writeFileSync(`${cache}${key}.${process.pid}`, code);
   renameSync(`${cache}${key}.${process.pid}`, cache + key); // another process never reads half of it
   return code;
-}
-
-function knowsUsing() {
-  try {
-    return Boolean(new Function("{ using nothing = null; }"));
-  } catch {
-    return false;
-  }
 }
 
 // Where hooks run in a thread of their own, this file is loaded a second time, there.
