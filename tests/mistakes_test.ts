@@ -3,7 +3,18 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import express from "express";
 import { createClient } from "redis";
-import { acquireAll, GracefulShutdown, KeyedMutex, Lock, Pool, RateLimiter, RwLock, Semaphore } from "../mod.ts";
+import {
+  acquireAll,
+  Condition,
+  GracefulShutdown,
+  type Guard,
+  KeyedMutex,
+  Lock,
+  Pool,
+  RateLimiter,
+  RwLock,
+  Semaphore,
+} from "../mod.ts";
 import { memoryBackend, RedisKeyedMutex, RedisLock, RedisRateLimiter } from "../lib/redis/mod.ts";
 import { runtime, test } from "./_test.ts";
 
@@ -26,6 +37,10 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
   'new Lock("orders")': () => new Lock("orders"),
   // @ts-expect-error: { signal }
   "await lock.acquire(signal)": () => new Lock().acquire(new AbortController().signal),
+  // @ts-expect-error: controller.signal
+  "await lock.acquire({ signal: controller })": () => new Lock().acquire({ signal: new AbortController() }),
+  // @ts-expect-error: undefined
+  "await lock.acquire({ timeout: null })": () => new Lock().acquire({ timeout: null }),
   // @ts-expect-error: { permits }
   "await semaphore.acquire(2)": () => new Semaphore(3).acquire(2),
   // @ts-expect-error: a number
@@ -34,6 +49,8 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
   "acquireAll(a, b)": () => acquireAll(new Lock(), new Lock()),
   // @ts-expect-error: users.at(key)
   "acquireAll([users])": () => acquireAll([new KeyedMutex()]),
+  // @ts-expect-error: the lock comes first
+  'new Condition({ name: "items" })': () => new Condition({ name: "items" }),
   "new Semaphore(-1)": () => new Semaphore(-1),
   "new RedisLock(…, { ttl: 5 })": () => new RedisLock(memoryBackend(), "orders", { ttl: 5 }),
   "await pool.map(urls, load)": async () => {
@@ -79,6 +96,16 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
     const guard = await new Lock().acquire();
     await Promise.resolve().finally(guard.release);
   },
+  "try { guard = await lock.acquire({ timeout }) } finally { guard.release() }": async () => {
+    let guard: Guard;
+    try {
+      await using _ = await lock.acquire();
+      guard = await lock.acquire({ timeout: 0 });
+    } finally {
+      // @ts-expect-error: used before it is assigned
+      guard.release();
+    }
+  },
   "lock.release()": () => new Lock().release(),
 };
 
@@ -96,6 +123,7 @@ test("mistakes: each mistake that it lists is tried here, and no other", () => {
 const elsewhere: Readonly<Record<string, RegExp>> = {
   "using _ = lock.acquire()": /Object not disposable|is not a function|@@dispose must not be/,
   "using lease = await redisLock.acquire()": /Object not disposable|is not a function|@@dispose must not be/,
+  "try { guard = await lock.acquire({ timeout }) } finally { guard.release() }": /undefined/,
   "lock.locked()": /lock\.locked is not a function/,
   "lock.runExclusive(save)": /lock\.runExclusive is not a function/,
   "work.finally(guard.release)": /#owner/,
