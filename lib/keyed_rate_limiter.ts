@@ -271,7 +271,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
     if (starts === undefined) {
       this.#unused.advance();
       starts = new StartQueue(this.#shared, targetOf(this.name, key), this.#unused.logs);
-      starts.waits.end = this.#unused.waits.end;
+      starts.waits.end = this.#unused.waits.end; // closed, if the limiter is
       this.#entries.set(key, starts);
     }
     try {

@@ -8,7 +8,7 @@ import { runHolding } from "./internal/hold.ts";
 import { Entries, Key } from "./internal/keyed.ts";
 import { Permits } from "./internal/permits.ts";
 import { show } from "./internal/show.ts";
-import { exposeState } from "./internal/state.ts";
+import { exposeState, stateOf } from "./internal/state.ts";
 import type { SemaphoreOptions } from "./semaphore.ts";
 import type { Acquirable, Guard, MaxWaitingOptions } from "./types.ts";
 
@@ -196,19 +196,12 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
 }
 
 class PermitsKey<K> extends Key<K, KeyedSemaphore<K>, SemaphoreOptions> implements KeyedPermits {
-  readonly #semaphore: KeyedSemaphore<K>;
-
   static {
     show(PermitsKey, "KeyedPermits", ["name", "key", "value", "locked", "waiting"]);
   }
 
-  constructor(semaphore: KeyedSemaphore<K>, key: K) {
-    super(semaphore, key);
-    this.#semaphore = semaphore;
-  }
-
   get value(): number {
-    return this.#semaphore.value(this.key);
+    return stateOf<{ readonly owner: KeyedSemaphore<K> }>(this).owner.value(this.key);
   }
 }
 

@@ -67,7 +67,7 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
   grant(resource: Resource, call: object, permits: number, hold = call): void {
     const known = this.registry.acquisitionOf(call);
     const acquisition = known?.state === "waits" ? known : this.#add(resource, call, permits);
-    if (hold !== call) this.registry.name(acquisition, hold);
+    if (hold !== call) this.registry.setGuard(acquisition, hold);
     const waited = this.registry.move(acquisition, acquisition.isHeldOnceGranted ? "holds" : "ended");
     this.notify("grant", eventOf(acquisition, { waited }), acquisition);
   }

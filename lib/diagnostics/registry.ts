@@ -83,7 +83,7 @@ export class Registry {
   }
 
   /** Associates an acquisition with its guard from the grant on. */
-  name(acquisition: Acquisition, hold: object): void {
+  setGuard(acquisition: Acquisition, hold: object): void {
     Marked.mark(hold, acquisition);
   }
 

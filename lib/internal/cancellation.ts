@@ -17,7 +17,7 @@
 import { TimeoutError } from "../errors.ts";
 import type { WaitLimits } from "./check.ts";
 import { hook } from "./hook.ts";
-import { now, sharingSetTimeout, startTimer } from "./timers.ts";
+import { sharedClock, sharingSetTimeout, startTimer } from "./timers.ts";
 
 export { reasonOf } from "./check.ts";
 
@@ -188,7 +188,7 @@ class Time extends Cause {
 
   /** Ends the waits that are due. Returns the rest of the time of the next one. */
   #end(): number | undefined {
-    const present = now();
+    const present = sharedClock();
     for (let first = this.next; first instanceof Member; first = this.next) {
       if (first.due > present) return first.due - present;
       cancel([first.wait], "timeout");
@@ -206,7 +206,7 @@ function memberByTime(wait: Cancellation, timeout: number, keepsAlive: boolean):
   const shares = keepsAlive && setTimeout === sharingSetTimeout;
   const time = shares && times.get(timeout) || new Time(timeout, keepsAlive);
   if (shares) times.set(timeout, time);
-  return new Member(wait, time, shares ? now() + timeout : 0);
+  return new Member(wait, time, shares ? sharedClock() + timeout : 0);
 }
 
 /** Calls `fn` when the signal aborts or the time is over. `fn` must not throw. */

@@ -21,8 +21,11 @@ const firstClear = clearTimeout;
 export const sharingSetTimeout: typeof setTimeout | undefined = currentProcess()?.versions?.deno
   ? setTimeout
   : undefined;
-/** Until when the waits of a shared timer are due; where none is shared, all are. */
-export const now: () => number = sharingSetTimeout ? performance.now.bind(performance) : () => 0;
+/**
+ * The clock by which a wait with a shared timer is due: that of the platform, even under a fake clock. Where no timers
+ * are shared, a wait is due when its own timer fires, and no clock is read.
+ */
+export const sharedClock: () => number = sharingSetTimeout ? performance.now.bind(performance) : () => 0;
 
 /**
  * Calls `fn` after `timeout` ms, and again after the number of ms that it returns. `Infinity` sets a timer only on

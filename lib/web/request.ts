@@ -13,13 +13,11 @@ import type { WaitOptions } from "../types.ts";
 import { type WebGuard, WebHold } from "./guard.ts";
 import type { WebLockSpec } from "./options.ts";
 
-export function acquire(spec: WebLockSpec, options: WaitOptions | undefined): Promise<WebGuard> {
-  return promised(async () => {
-    const limits = admit(options);
-    const guard = await new Request(spec, limits, limits?.timeout === 0).promise;
-    if (guard === undefined) throw timeOut(spec, 0);
-    return guard;
-  });
+export async function acquire(spec: WebLockSpec, options: WaitOptions | undefined): Promise<WebGuard> {
+  const limits = admit(options);
+  const guard = await new Request(spec, limits, limits?.timeout === 0).promise;
+  if (guard === undefined) throw timeOut(spec, 0);
+  return guard;
 }
 
 export function tryAcquire(spec: WebLockSpec): Promise<WebGuard | undefined> {
@@ -27,19 +25,17 @@ export function tryAcquire(spec: WebLockSpec): Promise<WebGuard | undefined> {
 }
 
 /** Calls `fn` while holding, and releases when it has ended, even with an error or after the lock was stolen. */
-export function runHolding<T>(
+export async function runHolding<T>(
   acquire: () => Promise<WebGuard>,
   fn: (guard: WebGuard) => T | PromiseLike<T>,
 ): Promise<T> {
-  return promised(async () => {
-    checkFunction(fn, "fn");
-    const guard = await acquire();
-    try {
-      return await callIn(guard, fn, guard);
-    } finally {
-      await guard.release(); // never rejects
-    }
-  });
+  checkFunction(fn, "fn");
+  const guard = await acquire();
+  try {
+    return await callIn(guard, fn, guard);
+  } finally {
+    await guard.release(); // never rejects
+  }
 }
 
 class Request {
