@@ -65,22 +65,15 @@ export {
   type ShareOnArgumentsOptions,
 } from "./lib/arguments/share_on_arguments.ts";
 export { GracefulShutdown } from "./lib/shutdown/graceful_shutdown.ts";
-export type {
-  AttachOptions,
-  BunServerLike,
-  DenoServerLike,
-  FetchHandler,
-  GracefulShutdownOptions,
-  HandlerOptions,
-  NodeRequestLike,
-  NodeServerLike,
-  PoolLike,
-  RawSocketLike,
-  ServerLike,
-  ShutdownReport,
-  WebSocketLike,
-  WebSocketOptions,
-} from "./lib/shutdown/graceful_shutdown.ts";
+export type { AttachOptions, ServerLike } from "./lib/shutdown/attach.ts";
+export type { DenoServerLike } from "./lib/shutdown/fetch/deno.ts";
+export type { FetchHandler, HandlerOptions } from "./lib/shutdown/fetch/handler.ts";
+export type { NodeRequestLike, NodeServerLike } from "./lib/shutdown/node/shapes.ts";
+export type { GracefulShutdownOptions } from "./lib/shutdown/options.ts";
+export type { BunServerLike } from "./lib/shutdown/platform/bun.ts";
+export type { PoolLike } from "./lib/shutdown/pool_work.ts";
+export type { ShutdownReport } from "./lib/shutdown/report.ts";
+export type { RawSocketLike, WebSocketLike, WebSocketOptions } from "./lib/shutdown/web_socket.ts";
 export { Pool, type PoolMapOptions, type PoolOptions } from "./lib/pool/pool.ts";
 export type { Task, TaskStatus } from "./lib/pool/task.ts";
 export type { MapFunction, MapOptions, MapResult, MapResults, TaskOptions } from "./lib/pool/types.ts";

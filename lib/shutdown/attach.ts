@@ -33,11 +33,7 @@ const RULE = "be a server of node:http, node:http2, Deno.serve or Bun.serve, or 
 const owners = new WeakMap<object, ShutdownState>();
 
 /** Checks the arguments, and attaches a server or pool unless it is attached already. */
-export function attach(
-  state: ShutdownState,
-  server: ServerLike | PoolLike,
-  options: AttachOptions | undefined,
-): void {
+export function attach(state: ShutdownState, server: ServerLike | PoolLike, options: AttachOptions | undefined): void {
   if (!isPool(server) && !isServer(server)) must(false, "server", `${RULE} (${hint(server)})`, server);
   const label = readLabel(options);
   const owner = owners.get(server) ?? state;

@@ -20,16 +20,6 @@ import { setDisposal } from "../internal/dispose.ts";
 import { show } from "../internal/show.ts";
 import { exposeState } from "../internal/state.ts";
 
-export type { AttachOptions, ServerLike } from "./attach.ts";
-export type { FetchHandler, HandlerOptions } from "./fetch/handler.ts";
-export type { BunServerLike } from "./platform/bun.ts";
-export type { DenoServerLike } from "./fetch/deno.ts";
-export type { NodeRequestLike, NodeServerLike } from "./node/shapes.ts";
-export type { GracefulShutdownOptions } from "./options.ts";
-export type { PoolLike } from "./pool_work.ts";
-export type { ShutdownReport } from "./report.ts";
-export type { RawSocketLike, WebSocketLike, WebSocketOptions } from "./web_socket.ts";
-
 /**
  * Shuts a process down without dropping an accepted request. The sequence:
  *
@@ -53,7 +43,7 @@ export type { RawSocketLike, WebSocketLike, WebSocketOptions } from "./web_socke
  *
  * Limits of the platforms. Deno.serve (2.9) breaks uploads when it stops listening, so its listener is closed only once
  * the uploads in progress are in, or have their responses if they are read as a stream. While uploads keep overlapping,
- * responses are held back, at first for 250 ms, so that no client begins another. Deno.serve and Bun.serve close idle
+ * responses are held back for up to a second, so that no client begins another. Deno.serve and Bun.serve close idle
  * connections at once, together with requests on them that they have not read. Pipelined requests are all served by
  * node:http; with Deno.serve and Bun.serve this depends on the platform. node:http on Bun forgets silent connections
  * instead of closing them.
@@ -256,10 +246,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * @throws {TypeError} when `socket` is no such socket, and for options of a wrong type.
    * @throws {ClosedError} when the drain is over.
    */
-  webSocket<S extends WebSocketLike | RawSocketLike>(
-    socket: S,
-    options?: string | WebSocketOptions<S>,
-  ): () => void {
+  webSocket<S extends WebSocketLike | RawSocketLike>(socket: S, options?: string | WebSocketOptions<S>): () => void {
     return countWebSocket(this.#state, socket, typeof options === "string" ? { label: options } : options);
   }
 

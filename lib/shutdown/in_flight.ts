@@ -45,10 +45,13 @@ export class Task extends InFlight {
   }
 }
 
+/** The user's function that names a request, if there is one. */
+export type LabelOf<R> = ((request: R) => string) | undefined;
+
 /** The label of a request: the caller's own, or method and path. */
 export function requestLabel<R extends { readonly method?: string | undefined; readonly url?: string | undefined }>(
   request: R,
-  own?: (request: R) => string,
+  own?: LabelOf<R>,
 ): string {
   try {
     const label = own?.(request);

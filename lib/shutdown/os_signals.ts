@@ -62,15 +62,9 @@ export function listenToSignals(names: readonly string[], listener: (name: strin
   return stop;
 }
 
-/** Signals that are ignored while the process exits. */
-let late: { readonly names: readonly string[]; readonly until: number } | undefined;
-
 /** Ignores these signals while the process exits, until that time of the monotonic clock. */
 export function ignoreWhileExiting(names: readonly string[], until: number): void {
-  const isFirst = late === undefined;
-  late = { names, until };
-  if (!isFirst) return;
   onProcess("exit", () => {
-    if (performance.now() < late!.until) listenToSignals(late!.names, () => {});
+    if (performance.now() < until) listenToSignals(names, () => {});
   });
 }

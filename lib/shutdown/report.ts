@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { printable } from "../internal/check.ts";
+import { printable, quote } from "../internal/check.ts";
 import { inspectBy } from "../internal/show.ts";
 
 /** The outcome of a shutdown. */
@@ -49,11 +49,6 @@ function lines(values: readonly unknown[]): unknown {
 
 /** Formats an error without its stack, on one line. */
 function line(value: unknown): string {
-  let text: string;
-  try {
-    text = value instanceof Error ? `${value.name}: ${value.message}` : String(value);
-  } catch {
-    text = typeof value;
-  }
-  return printable(text);
+  if (value instanceof Error) return printable(`${value.name}: ${value.message}`);
+  return typeof value === "string" ? printable(value) : quote(value);
 }

@@ -31,7 +31,7 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   state.notify(reason);
   state.attempt(() => warnIfNotTied(state));
   if (hasListeners) {
-    if (state.hasDelay) remaining.push(...await pass(state));
+    if (state.hasDelay) remaining.push(...await waitForDelay(state));
     state.phase = "calming";
     await Promise.all(Array.from(state.servers.values(), (server) => state.attemptLater(() => server.awaitCalm())));
     stopListening(state);
@@ -54,7 +54,7 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
 }
 
 /** Waits for the delay. Returns the label of its function if `forced` has cancelled it. */
-async function pass(state: ShutdownState): Promise<string[]> {
+async function waitForDelay(state: ShutdownState): Promise<string[]> {
   const { delay } = state.settings;
   if (typeof delay === "number") {
     await state.pause(delay);
@@ -86,11 +86,11 @@ async function drain(state: ShutdownState): Promise<string[]> {
   const stopSweeping = startTimer(CHECK_EVERY, () => sweep(state), true);
   let closing: AttachedServer[] = [];
   do {
-    await state.until(inFlight.empty());
+    await state.pause(Infinity, inFlight.empty());
     if (state.arrived > 0) await state.pause(TURN); // Deno sends a response in its next turn
     if (forced.aborted) break;
     closing = [...servers.values()];
-    await state.until(Promise.all(closing.map((server) => state.attemptLater(() => server.close()))));
+    await state.pause(Infinity, Promise.all(closing.map((server) => state.attemptLater(() => server.close()))));
     // Meanwhile more work may have been tracked and more servers attached.
   } while (inFlight.size > 0 || [...servers.values()].some((each) => !closing.includes(each)));
   stopSweeping();

@@ -14,21 +14,21 @@ import { addErrors, type ShutdownReport } from "./report.ts";
 
 /**
  * The phases in order. In each: the state of the listeners (a server that is attached while they are not open is
- * stopped), whether requests get 503 never, by the option `late`, or always, and whether work is counted.
+ * stopped), and whether work is counted.
  */
 const PHASES = {
   /** Before the signal. */
-  serving: { listeners: "open", refuses: "never", counts: true },
+  serving: { listeners: "open", counts: true },
   /** During the delay. */
-  delaying: { listeners: "open", refuses: "never", counts: true },
+  delaying: { listeners: "open", counts: true },
   /** Requests are held back until the listeners are closed. */
-  calming: { listeners: "closing", refuses: "never", counts: true },
+  calming: { listeners: "closing", counts: true },
   /** Each connection gets one last response. */
-  draining: { listeners: "closed", refuses: "late", counts: true },
+  draining: { listeners: "closed", counts: true },
   /** After the drain, while the clean-up steps run. */
-  closed: { listeners: "closed", refuses: "always", counts: false },
+  closed: { listeners: "closed", counts: false },
   /** The report is complete. */
-  finished: { listeners: "closed", refuses: "always", counts: false },
+  finished: { listeners: "closed", counts: false },
 } as const;
 
 /** An attached server. */
@@ -159,8 +159,7 @@ export class ShutdownState {
   /** Whether a request that arrives now gets 503. */
   get refuses(): boolean {
     if (this.phase === "serving") return false; // on the path of every request, where the signals' getters cost too much
-    const { refuses } = PHASES[this.phase];
-    return refuses === "always" || this.forced.aborted || (refuses === "late" && this.settings.late === "refuse");
+    return !this.counts || this.forced.aborted || (this.phase === "draining" && this.settings.late === "refuse");
   }
 
   /** Sets {@linkcode held} until release(). */
@@ -246,11 +245,6 @@ export class ShutdownState {
   add(late: Promise<void>): Promise<void> {
     this.finished = Promise.all([this.finished, late.then(() => [], (error) => [error])]).then(addErrors);
     return late;
-  }
-
-  /** Resolves when `work` settles, or as soon as shutdown is forced. */
-  until(work: Promise<unknown>): Promise<void> {
-    return this.pause(Infinity, work);
   }
 
   /** Resolves after `ms`, as soon as shutdown is forced, or when `unless` settles. Leaves no timer behind. */

@@ -46,6 +46,8 @@ export interface WebSocketOptions<S = unknown> {
   readonly close?: ((socket: S) => unknown) | undefined;
 }
 
+const REMEDY = "call the returned function when it is, or close those of socket.io by onShutdown(() => io.close())";
+
 /** Counts a socket. Returns a function that ends the counting, for sockets without events. */
 export function countWebSocket<S extends WebSocketLike | RawSocketLike>(
   state: ShutdownState,
@@ -60,7 +62,9 @@ export function countWebSocket<S extends WebSocketLike | RawSocketLike>(
   if (close !== undefined) checkFunction(close, "close");
   state.useToCount("count WebSocket", label);
   const adapter: WebSocketLike = isRaw(socket) ? fromRaw(socket) : socket;
-  warnIfSilent(adapter, label);
+  if (adapter.addEventListener === undefined && !isServerWebSocket(adapter)) {
+    warn(`Cannot see when ${quote(label)} is closed: it has no addEventListener; ${REMEDY}`, "INTERLOCK_WEB_SOCKET");
+  }
   const entry = new OpenSocket(state, adapter, label, close && (() => close(socket)));
   const closed = () => entry.closed();
   if (entry.isOver()) return closed; // its close event is over
@@ -146,12 +150,6 @@ function fromRaw(socket: RawSocketLike): WebSocketLike {
     terminate: () => socket.destroy(),
     addEventListener: (type, listener) => socket.once(type, listener),
   };
-}
-
-function warnIfSilent(socket: WebSocketLike, label: string): void {
-  if (socket.addEventListener !== undefined || isServerWebSocket(socket)) return;
-  const mend = "call the returned function when it is, or close those of socket.io by onShutdown(() => io.close())";
-  warn(`Cannot see when ${quote(label)} is closed: it has no addEventListener; ${mend}`, "INTERLOCK_WEB_SOCKET");
 }
 
 function closeGoingAway(socket: WebSocketLike): void {

@@ -64,12 +64,7 @@ async function complete(reads: readonly Read[]): Promise<Uint8Array<ArrayBuffer>
 }
 
 /** Passes the body on, and reads ahead of the server only by `reads`. */
-function passedThrough(
-  reader: Reader,
-  reads: Read[],
-  call: Call,
-  ended: () => void,
-): ReadableStream<Uint8Array> {
+function passedThrough(reader: Reader, reads: Read[], call: Call, ended: () => void): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start(controller) {
       call.onCut = () => {

@@ -1,18 +1,18 @@
 /**
  * The calls of fetch handlers: the path of a request.
  *
- * | stage    | from                                | when forced         |
- * | -------- | ----------------------------------- | ------------------- |
- * | handling | the handler has the request         | 503 is its response |
- * | held     | its response is there, and waits    | it waits no longer  |
- * | sending  | the server has the response         | its body breaks off |
+ * | stage    | from                                    | when forced         |
+ * | -------- | --------------------------------------- | ------------------- |
+ * | handling | the handler has the request             | 503 is its response |
+ * | held     | its response waits during a calm turn   | it waits no longer  |
+ * | sending  | the server has the response             | its body breaks off |
  *
  * Then `end`: it is no longer in flight.
  *
  * @module
  */
+import { InFlight, type LabelOf, requestLabel } from "../in_flight.ts";
 import { isSent } from "../platform/bun.ts";
-import { InFlight, requestLabel } from "../in_flight.ts";
 import type { ShutdownState } from "../shutdown_state.ts";
 
 /** One call of a handler with a request. */
@@ -26,12 +26,7 @@ export class Call extends InFlight {
   onCut: (() => void) | undefined = undefined;
   #label: string | undefined = undefined;
 
-  constructor(
-    state: ShutdownState,
-    request: Request,
-    info: unknown,
-    label: ((request: Request) => string) | undefined,
-  ) {
+  constructor(state: ShutdownState, request: Request, info: unknown, label: LabelOf<Request>) {
     super();
     this.state = state;
     this.request = request;

@@ -26,11 +26,10 @@ export interface HandlerOptions {
 /** Throws unless `value` is a fetch handler. An app of node:http is not one, even if it is a function. */
 function checkFetchHandler(value: unknown): void {
   const { fetch, listen } = Object(value) as Record<string, unknown>;
-  const hasListen = typeof listen === "function";
-  let rule = "be a function";
-  if (typeof fetch === "function") rule += " (pass its fetch)";
-  else if (hasListen) rule += " (attach the server that app.listen returns)";
-  must(typeof value === "function" && !hasListen, "fetchHandler", rule, value);
+  const isApp = typeof listen === "function";
+  const remedy = isApp ? " (attach the server that app.listen returns)" : "";
+  const hint = typeof fetch === "function" ? " (pass its fetch)" : remedy;
+  must(typeof value === "function" && !isApp, "fetchHandler", `be a function${hint}`, value);
   checkFunction(value, "fetchHandler");
 }
 
@@ -83,8 +82,7 @@ function sendLater<R>(state: ShutdownState, call: Call, answer: PromiseLike<R>):
   return new Promise((resolve, reject) => {
     call.onCut = () => resolve(endWhenSent<R | Response>(call, refusal(state)));
     follow(answer, (answer) => {
-      if (call.stage === "sending") return discard(answer); // it was cut
-      resolve(send(state, call, answer));
+      if (call.stage !== "sending") resolve(send(state, call, answer)); // otherwise it was cut
     }, (error) => {
       if (call.stage !== "sending") endWhenSent(call, undefined);
       reject(error);
@@ -110,11 +108,6 @@ function endWhenSent<R>(call: Call, answer: R): R | Promise<R> {
 function refusal(state: ShutdownState): Response {
   const headers = { "connection": "close", "retry-after": state.retryAfter, "content-type": "text/plain" };
   return new Response(REFUSAL, { status: 503, headers });
-}
-
-/** Cancels the body of a response that will not be sent. */
-function discard(answer: unknown): void {
-  if (answer instanceof Response) answer.body?.cancel().catch(() => {});
 }
 
 /** Adds `Connection: close` to a response. */

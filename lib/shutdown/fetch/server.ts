@@ -4,14 +4,11 @@
  *
  * @module
  */
-import { calls } from "./calls.ts";
 import { type DenoServerLike, isUploading } from "./deno.ts";
+import { calls } from "./calls.ts";
 import { calmTurn } from "../calm_turn.ts";
 import type { BunServerLike } from "../platform/bun.ts";
 import { type AttachedServer, CHECK_EVERY, LINGER, type ShutdownState } from "../shutdown_state.ts";
-
-/** How long responses are held back at first for uploads that have just begun, in ms. */
-const MOMENT = 250;
 
 /** One attached server. */
 export class FetchServer implements AttachedServer {
@@ -36,7 +33,7 @@ export class FetchServer implements AttachedServer {
    * held back meanwhile, so after the idle time clients have requests in flight. It also closes the connections of
    * responses that are being sent, after each response; short ones end before. Uploads would break, so it waits for the
    * uploads that have begun, and no response is held back meanwhile. After each response its client may begin another
-   * upload, so uploads could overlap indefinitely. Then responses are held back, each time longer, for up to a second.
+   * upload, so uploads could overlap indefinitely. Then responses are held back, each time for up to a second.
    */
   async awaitCalm(): Promise<void> {
     const state = this.#state;
@@ -45,11 +42,11 @@ export class FetchServer implements AttachedServer {
       state.inFlight.sweep();
       return calls(state).some(({ stage }) => stage === "sending") ? NaN : state.arrived;
     };
-    for (let moment = MOMENT;; moment = Math.min(2 * moment, LINGER)) {
+    for (;;) {
       const begun = new Set(uploads());
       for (; uploads().some((call) => begun.has(call)); await state.pause(CHECK_EVERY)) state.release();
       state.hold();
-      const end = performance.now() + moment;
+      const end = performance.now() + LINGER;
       while (uploads().length > 0 && performance.now() < end) await state.pause(CHECK_EVERY);
       if (uploads().length === 0) await calmTurn(state, arrived, "timer");
       if (uploads().length === 0) return;

@@ -15,8 +15,7 @@
  * @module
  */
 import { throwUncaught } from "../../internal/platform.ts";
-import { exposeState } from "../../internal/state.ts";
-import { InFlight, requestLabel } from "../in_flight.ts";
+import { InFlight, type LabelOf, requestLabel } from "../in_flight.ts";
 import { CHECK_EVERY, LINGER, type ShutdownState } from "../shutdown_state.ts";
 import { outliveListener } from "../platform/deno.ts";
 import { afterUpload, asObject, insistOnClose, refuse, refuseUpgrade } from "./messages.ts";
@@ -44,19 +43,16 @@ const FEWEST_CHECKS = 3;
 /** The connections of one server, and the requests on them. */
 export class Http1Connections {
   readonly #state: ShutdownState;
-  readonly #label: ((request: NodeRequestLike) => string) | undefined;
-  readonly #open = new Map<SocketLike, Connection>();
+  readonly #label: LabelOf<NodeRequestLike>;
+  /** The open connections by their sockets. */
+  readonly open: Map<SocketLike, Connection> = new Map();
   /** One listener for all connections: a closure for each would be most of an idle connection's cost. */
   readonly #closed: (this: SocketLike) => void;
 
-  static {
-    exposeState(Http1Connections, (connections) => connections.#open);
-  }
-
-  constructor(state: ShutdownState, label: ((request: NodeRequestLike) => string) | undefined) {
+  constructor(state: ShutdownState, label: LabelOf<NodeRequestLike>) {
     this.#state = state;
     this.#label = label;
-    const open = this.#open;
+    const { open } = this;
     this.#closed = function (this: SocketLike) {
       open.get(this)?.endAll();
       open.delete(this);
@@ -65,9 +61,9 @@ export class Http1Connections {
 
   /** Returns the connection of this socket, and adds a new one. */
   of(socket: SocketLike): Connection {
-    let connection = this.#open.get(socket);
+    let connection = this.open.get(socket);
     if (connection === undefined) {
-      this.#open.set(socket, connection = new Connection(this.#state, socket));
+      this.open.set(socket, connection = new Connection(this.#state, socket));
       socket.on("close", this.#closed);
     }
     return connection;
@@ -75,7 +71,7 @@ export class Http1Connections {
 
   /** From now on, responses announce that their connections close. */
   announce(): void {
-    for (const { newest } of this.#open.values()) {
+    for (const { newest } of this.open.values()) {
       for (let each = newest; each !== undefined; each = each.older) each.announceClose();
     }
   }
@@ -83,17 +79,12 @@ export class Http1Connections {
   /** Called every few ms while draining. */
   endSilent(): void {
     const { isBusy } = this.#state;
-    for (const connection of this.#open.values()) connection.endIfSilent(isBusy);
+    for (const connection of this.open.values()) connection.endIfSilent(isBusy);
   }
 
   /** Whether the head of a request has come in part, and its last byte less than a second ago. */
   get isReceiving(): boolean {
-    return [...this.#open.values()].some((connection) => connection.isReceiving);
-  }
-
-  /** Closes all connections at once. */
-  destroy(): void {
-    for (const socket of [...this.#open.keys()]) socket.destroy();
+    return [...this.open.values()].some((connection) => connection.isReceiving);
   }
 
   /** Counts a request and passes it on, or refuses it. Returns what `emit` returns. */
@@ -186,12 +177,7 @@ export class Exchange extends InFlight {
   #label: string | undefined;
 
   /** @param response Undefined for an upgrade request. */
-  constructor(
-    connection: Connection,
-    request: Incoming,
-    response: Outgoing | undefined,
-    label?: (request: NodeRequestLike) => string,
-  ) {
+  constructor(connection: Connection, request: Incoming, response?: Outgoing, label?: LabelOf<NodeRequestLike>) {
     super();
     this.connection = connection;
     this.request = request;

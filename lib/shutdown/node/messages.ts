@@ -25,9 +25,13 @@ export function asObject(list: unknown): unknown {
 /**
  * Sets `Connection: close`, and ignores every other `Connection`. Once a header is set, writeHead() and its wrappers,
  * as by the package on-headers, set headers by these methods.
+ *
+ * After such a response, Node ends the socket by destroySoon(). While the request's body is still arriving, that would
+ * reset the connection, and the response could be lost.
  */
 export function insistOnClose(request: Incoming, response: Outgoing): void {
-  closeAfterUpload(request);
+  const { socket, socket: { destroySoon } } = request;
+  if (destroySoon !== undefined) socket.destroySoon = () => afterUpload(request, () => void destroySoon.call(socket));
   response.setHeader("connection", "close");
   for (const method of ["setHeader", "appendHeader", "removeHeader"] as const) {
     const original = response[method];
@@ -36,19 +40,6 @@ export function insistOnClose(request: Incoming, response: Outgoing): void {
       return original.call(this, name, ...rest);
     };
   }
-}
-
-/**
- * After a response with `Connection: close`, Node ends the socket by destroySoon(). While the request's body is still
- * arriving, that would reset the connection, and the response could be lost.
- */
-function closeAfterUpload(request: Incoming): void {
-  const { socket } = request;
-  if (socket.destroySoon === undefined) return;
-  const { destroySoon } = socket;
-  socket.destroySoon = function (this: SocketLike) {
-    afterUpload(request, () => void destroySoon.call(this));
-  };
 }
 
 /**

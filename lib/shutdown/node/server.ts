@@ -10,6 +10,7 @@ import { ASYNC_DISPOSE } from "../../internal/dispose.ts";
 import { builtin, currentProcess, runtime } from "../../internal/platform.ts";
 import { exposeState } from "../../internal/state.ts";
 import { calmTurn } from "../calm_turn.ts";
+import type { LabelOf } from "../in_flight.ts";
 import { type AttachedServer, CHECK_EVERY, LINGER, type ShutdownState, TURN } from "../shutdown_state.ts";
 import { Http1Connections } from "./http1.ts";
 import { Http2Sessions, type SessionLike, type StreamHeaders, type StreamLike } from "./http2.ts";
@@ -38,10 +39,10 @@ export class NodeServer implements AttachedServer {
   #isDetached = false;
 
   static {
-    exposeState(NodeServer, (server) => server.#connections);
+    exposeState(NodeServer, (server) => server.#connections.open);
   }
 
-  constructor(state: ShutdownState, server: HttpServer, label: ((request: NodeRequestLike) => string) | undefined) {
+  constructor(state: ShutdownState, server: HttpServer, label: LabelOf<NodeRequestLike>) {
     this.#state = state;
     this.#server = server;
     this.#connections = new Http1Connections(state, label);
@@ -105,20 +106,15 @@ export class NodeServer implements AttachedServer {
     while (this.#connections.isReceiving && inFlight.size === 0 && !this.#state.forced.aborted) {
       await this.#state.pause(CHECK_EVERY, this.#closed);
     }
-    if (inFlight.size === 0) this.#end(); // a request that arrived meanwhile may take long
+    if (inFlight.size === 0) this.cut(); // a request that arrived meanwhile may take long
   }
 
   cut(): string[] {
-    this.#end();
-    return []; // every accepted request is in flight
-  }
-
-  #end(): void {
     this.#sessions.destroy();
-    this.#connections.destroy();
-    for (const carrier of this.#carriers) carrier.destroy();
+    for (const socket of [...this.#connections.open.keys(), ...this.#carriers]) socket.destroy();
     // Closes silent connections from before the server was attached too.
     this.#server.closeAllConnections?.();
+    return []; // every accepted request is in flight
   }
 
   detach(): void {
@@ -128,16 +124,15 @@ export class NodeServer implements AttachedServer {
 
   /** Replaces the server's `emit` to see its events before all listeners, whenever they were added. */
   #interpose(): void {
-    const { emit } = this.#server;
-    const intercept = (event: string, first: unknown, second: unknown, pass: () => boolean) =>
-      this.#intercept(event, first, second, pass);
-    this.#override(this.#server, "emit", function (this: HttpServer, event: string, ...args: unknown[]): boolean {
+    const server = this.#server;
+    const { emit } = server;
+    this.#override(server, "emit", (event, ...args) => {
       const [first, second] = args;
       // Spreading costs more than the rest of this function, and all events of requests have two arguments.
       const pass = args.length === 2
-        ? () => emit.call(this, event, first, second)
-        : () => emit.call(this, event, ...args);
-      return intercept(event, first, second, pass);
+        ? () => emit.call(server, event, first, second)
+        : () => emit.call(server, event, ...args);
+      return this.#intercept(event, first, second, pass);
     });
   }
 

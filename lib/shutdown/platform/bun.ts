@@ -39,10 +39,8 @@ export function isSent(request: Request, info: unknown): boolean {
 }
 
 /** Whether this is a ServerWebSocket, which has a state, and a callback in place of events. */
-export function isServerWebSocket(
-  socket: { readonly addEventListener?: unknown; readonly readyState?: number },
-): boolean {
-  return socket.addEventListener === undefined && socket.readyState !== undefined;
+export function isServerWebSocket(socket: object): boolean {
+  return !("addEventListener" in socket) && "readyState" in socket;
 }
 
 /** The server inside of a node:http server. */

@@ -26,9 +26,7 @@ export function abortServers(controller: AbortController, reason: unknown): void
  */
 export function outliveListener(response: Outgoing, server: HttpServer | null | undefined): void {
   if (runtime() !== "deno" || server == null) return;
-  response.prependListener?.(
-    "finish",
-    () => Object.defineProperty(server, "listening", { value: true, configurable: true }),
-  );
+  const isListening = { value: true, configurable: true };
+  response.prependListener?.("finish", () => Object.defineProperty(server, "listening", isListening));
   response.once("finish", () => delete server.listening);
 }

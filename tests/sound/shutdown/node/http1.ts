@@ -1,6 +1,7 @@
-import { stateOf } from "../../../../lib/internal/state.ts";
-import type { Http1Connections } from "../../../../lib/shutdown/node/http1.ts";
 import { assertRules } from "../../rules.ts";
+
+/** The open connections of a server. */
+export type Connections = ReadonlyMap<unknown, { readonly newest: Exchange | undefined }>;
 
 interface Exchange {
   readonly isListed: boolean;
@@ -8,8 +9,8 @@ interface Exchange {
   readonly older: Exchange | undefined;
 }
 
-export function assertSoundHttp1(connections: Http1Connections): void {
-  for (const { newest } of stateOf<Map<unknown, { newest: Exchange | undefined }>>(connections).values()) {
+export function assertSoundHttp1(connections: Connections): void {
+  for (const { newest } of connections.values()) {
     for (let each = newest; each !== undefined; each = each.older) {
       assertRules("connection", {
         "a request is not in flight": each.isListed,
