@@ -109,12 +109,12 @@ async function stop(state: ShutdownState, server: ServerLike, attached: Attached
   if (!state.counts) attached.cut(); // after the drain, nothing awaits its connections
 }
 
+/** Whether `value` has the methods of a server. The apps of many frameworks have some of them too. */
 function isServer(value: unknown): value is ServerLike {
   if (typeof value !== "object" || value === null) return false;
   if (has(value, "emit")) {
     return has(value, "close") && (has(value, "closeAllConnections") || has(value, "updateSettings"));
   }
-  // Apps of some frameworks have `stop` too.
   const isApp = has(value, "listen") || has(value, "executeOperation") || isObject(value, "listener");
   return (has(value, "shutdown") || has(value, "stop")) && !isApp;
 }

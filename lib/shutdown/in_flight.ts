@@ -69,7 +69,7 @@ export class WorkInFlight implements Iterable<InFlight> {
   // Bounds the entries that are over to half of the list.
   #sweepAt = 64;
   /** The number of calls of sweepSome() since the last sweep. */
-  #newcomers = 0;
+  #sweepCalls = 0;
   /** Called when the last entry is deleted. */
   #emptied = (): void => {};
 
@@ -104,12 +104,12 @@ export class WorkInFlight implements Iterable<InFlight> {
   sweep(): void {
     for (const entry of [...this]) if (entry.isOver?.()) this.delete(entry);
     this.#sweepAt = 2 * this.#size + 64;
-    this.#newcomers = 0;
+    this.#sweepCalls = 0;
   }
 
   /** Sweeps at each call while there are few entries, and otherwise so seldom that a call costs 64 entries. */
   sweepSome(): void {
-    if (++this.#newcomers * 64 >= this.#size) this.sweep();
+    if (++this.#sweepCalls * 64 >= this.#size) this.sweep();
   }
 
   *[Symbol.iterator](): Iterator<InFlight> {

@@ -217,7 +217,7 @@ export class ShutdownState {
   notify(reason: unknown): void {
     const inFlight = [...this.inFlight];
     (this.#ending ??= sharedController()).abort(reason);
-    this.attempt(() => this.inFlight.sweep());
+    this.attempt(() => this.inFlight.sweep()); // entries that are over are not notified
     for (const entry of inFlight) if (entry.isListed) this.attempt(() => entry.onShutdown?.());
   }
 

@@ -30,7 +30,7 @@ function warnNotAttached(problem: string): void {
 
 /** Warns of a forced shutdown, with its cause and the labels of the work that was cut. */
 export function warnForced(cause: string, labels: readonly string[]): void {
-  warn(`Shutdown forced by ${cause}; ${what("cut", labels)}`, "INTERLOCK_FORCED");
+  warn(`Shutdown forced by ${cause}; ${workText("cut", labels)}`, "INTERLOCK_FORCED");
 }
 
 /** Warns in a worker thread of Node or Bun, where OS signals never arrive. */
@@ -44,7 +44,7 @@ export function warnInWorker(signals: readonly string[]): void {
 /** Prints a line if the process ends before the returned function is called, when warnings would come too late. */
 export function watchExit(state: ShutdownState): () => void {
   const exiting = () => {
-    const work = what("in flight", state.pending());
+    const work = workText("in flight", state.pending());
     console.error(`[INTERLOCK_CUT_SHORT] Warning: Process ends during its shutdown; ${work}`);
   };
   return onProcess("exit", exiting);
@@ -78,7 +78,7 @@ export function warnIfItStays(): void {
   });
 }
 
-function what(happened: string, labels: readonly string[]): string {
+function workText(happened: string, labels: readonly string[]): string {
   return labels.length === 0 ? "nothing was in flight" : `${happened}: ${list(labels)}`;
 }
 

@@ -58,8 +58,8 @@ export function countingHandler<A extends unknown[], R>(
       if (state.refuses) return Promise.resolve(refusal(state));
       call = new Call(state, request, info, label);
       const answer = Reflect.apply(fn, this, args);
-      if (!isThenable(answer)) return Promise.resolve(send(state, call, answer));
-      return sendLater(state, call, answer);
+      if (!isThenable(answer)) return Promise.resolve(toSend(state, call, answer));
+      return toSendLater(state, call, answer);
     } catch (error) {
       if (call !== undefined) endWhenSent(call, undefined);
       return Promise.reject(error);
@@ -68,21 +68,21 @@ export function countingHandler<A extends unknown[], R>(
 }
 
 /** Returns the response to send for the handler's result. */
-function send<R>(state: ShutdownState, call: Call, answer: R): R | Response | Promise<R | Response> {
+function toSend<R>(state: ShutdownState, call: Call, answer: R): R | Response | Promise<R | Response> {
   const { held, announces } = state;
   if (held !== undefined && !readsOn(call, answer)) {
     call.stage = "held";
-    return held.then(() => send(state, call, answer));
+    return held.then(() => toSend(state, call, answer));
   }
   return endWhenSent(call, announces ? closing(answer) : answer);
 }
 
 /** Returns the response to send for a pending result, or a refusal if the call is cut first. */
-function sendLater<R>(state: ShutdownState, call: Call, answer: PromiseLike<R>): Promise<R | Response> {
+function toSendLater<R>(state: ShutdownState, call: Call, answer: PromiseLike<R>): Promise<R | Response> {
   return new Promise((resolve, reject) => {
     call.onCut = () => resolve(endWhenSent<R | Response>(call, refusal(state)));
     follow(answer, (answer) => {
-      if (call.stage !== "sending") resolve(send(state, call, answer)); // otherwise it was cut
+      if (call.stage !== "sending") resolve(toSend(state, call, answer)); // otherwise it was cut
     }, (error) => {
       if (call.stage !== "sending") endWhenSent(call, undefined);
       reject(error);
@@ -96,7 +96,7 @@ function endWhenSent<R>(call: Call, answer: R): R | Promise<R> {
   call.stage = "sending";
   call.onCut = undefined;
   if (isDenoInfo(info)) return sendByDeno(call, info, answer) as R;
-  if (reportsEnd(info)) return answer;
+  if (reportsEnd(info)) return answer; // the call ends when a sweep finds it over
   if (answer instanceof Response && call.request.method !== "HEAD" && answer.status !== 101) {
     return withBodyEnd(answer, call) as Promise<R>;
   }

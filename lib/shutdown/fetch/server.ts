@@ -25,7 +25,7 @@ export class FetchServer implements AttachedServer {
 
   isUncounted(): boolean {
     const { wrapped, arrived } = this.#state;
-    return !wrapped || (arrived === 0 && this.#isQuiet() === false);
+    return !wrapped || (arrived === 0 && this.#isQuiet() === false); // or it serves requests that no handler has seen
   }
 
   /**
@@ -40,6 +40,7 @@ export class FetchServer implements AttachedServer {
     const uploads = () => state.forced.aborted ? [] : calls(state).filter(isUploading);
     const arrived = () => {
       state.inFlight.sweep();
+      // NaN equals no number, so a turn in which responses are being sent is not calm.
       return calls(state).some(({ stage }) => stage === "sending") ? NaN : state.arrived;
     };
     for (;;) {

@@ -18,7 +18,7 @@ import { throwUncaught } from "../../internal/platform.ts";
 import { InFlight, type LabelOf, requestLabel } from "../in_flight.ts";
 import { CHECK_EVERY, LINGER, type ShutdownState } from "../shutdown_state.ts";
 import { outliveListener } from "../platform/deno.ts";
-import { afterUpload, asObject, insistOnClose, refuse, refuseUpgrade } from "./messages.ts";
+import { afterUpload, headersAsObject, insistOnClose, refuse, refuseUpgrade } from "./messages.ts";
 import type { Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.ts";
 
 const EXCHANGE: unique symbol = Symbol("interlock exchange");
@@ -216,7 +216,7 @@ export class Exchange extends InFlight {
       }
       this.announced = true;
       insistOnClose(request, response);
-      return writeHead.call(response, status, ...rest.map(asObject));
+      return writeHead.call(response, status, ...rest.map(headersAsObject));
     };
     if (response.writeHeader !== undefined) response.writeHeader = response.writeHead; // its alias up to Node 24
   }

@@ -11,7 +11,7 @@ import { LINGER, REFUSAL } from "../shutdown_state.ts";
  * Converts a list of headers for writeHead(). Once a header is set, writeHead() takes no pairs, and on Node 20 and 22
  * it keeps only the last header of each name. Names become lower-case, because they may be written in two ways.
  */
-export function asObject(list: unknown): unknown {
+export function headersAsObject(list: unknown): unknown {
   if (!Array.isArray(list)) return list;
   const flat: unknown[] = Array.isArray(list[0]) ? list.flat() : list;
   const headers: Record<string, unknown> = {};
