@@ -95,7 +95,7 @@ export function keysOf(prefix: string, kind: Kind, name: string): Keys {
 }
 
 /** The version of the data of rate limits. */
-const RATE_LAYOUT = 6;
+const RATE_LAYOUT = 7;
 
 /** The keys of a rate limit, or of one key of it; "%:" is in no escaped text. */
 export function rateKeysOf(prefix: string, name: string, key?: string): readonly [string, string] {

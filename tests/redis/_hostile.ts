@@ -20,6 +20,7 @@ import {
 } from "../../lib/redis/mod.ts";
 import type { Acquirable } from "../../lib/types.ts";
 import { Random } from "../_tools.ts";
+import { keysOf, type Kind, rateKeysOf } from "../../lib/redis/options.ts";
 import { type Setup, until } from "./_clients.ts";
 
 /** Milliseconds in which all calls of a round have to end. */
@@ -40,7 +41,7 @@ interface Subject {
 export interface HostileBody {
   readonly name: string;
   /** The start of its keys, and the ends of those that it has while something waits. */
-  readonly kind: string;
+  readonly kind: Kind;
   readonly ends: readonly string[];
   make(backend: Backend, name: string): Subject;
 }
@@ -162,7 +163,7 @@ local function unlike(pattern, new) return string.find(new, pattern) and text ..
 -- What may be the state of a rate limit, in MessagePack, is text instead.
 local function unlikeRate(new)
   local isPacked, all = pcall(function() return { cmsgpack.unpack(new) } end)
-  if not isPacked or type(all[8]) ~= 'string' and math.abs(tonumber(all[1]) or 0) < 1e12 then return new end
+  if not isPacked or type(all[10]) ~= 'string' and math.abs(tonumber(all[1]) or 0) < 1e12 then return new end
   return 'x~'
 end
 if a % 5 == 0 or kind == 'none' then
@@ -221,13 +222,14 @@ function fine(error: unknown, what: string): undefined {
 /** One name of one body, one of whose keys is spoilt while it is held and waited for. */
 async function round({ server, backend }: Setup, body: HostileBody, end: string, seed: number): Promise<void> {
   const what = `${body.name}, ${end || "state"}, seed ${seed}`;
-  const state = `interlock:${body.kind}:${body.kind === "rate" ? 6 : 3}:{${seed}}`;
+  const { kind } = body;
+  const [state] = kind === "rate" ? rateKeysOf("interlock:", `${seed}`) : keysOf("interlock:", kind, `${seed}`);
   const { take, wait, asks, looks } = body.make(backend, String(seed));
   const { calls, release } = await take();
   const controller = new AbortController();
   let granted = false;
   const waiting = wait(controller.signal).then(() => void (granted = true), (error) => fine(error, what));
-  const sign = body.kind === "rate" ? ["LLEN", `${state}:starts`, 2] as const : ["ZCARD", `${state}:queue`, 1] as const;
+  const sign = kind === "rate" ? ["LLEN", `${state}:starts`, 2] as const : ["ZCARD", `${state}:queue`, 1] as const;
   await until(async () => await server.send(sign[0], sign[1]) === sign[2]);
   await spoil(server, `${state}${end}`, new Random(seed));
   await Promise.all([

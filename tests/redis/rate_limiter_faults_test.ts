@@ -7,6 +7,7 @@ import { type Backend, RedisRateLimiter, TimeoutError } from "../../lib/redis/mo
 import { Random } from "../_tools.ts";
 import { redisTest, until } from "./_clients.ts";
 import { byClock, setClock } from "./faults/_clock.ts";
+import { giveBack } from "../../lib/redis/rate/scripts.ts";
 
 const [LIMIT, INTERVAL] = [5, 100];
 
@@ -23,8 +24,8 @@ redisTest("RedisRateLimiter: lost answers, give-ups and a clock set back give no
       inFlight++;
       const answer = await backend.eval(source, keys, args).finally(() => inFlight--);
       const [code, , turn] = [answer].flat() as number[];
-      if (args.length === 3) {
-        if (code === 1) turns.delete(Number(args[2])); // given back
+      if (source === giveBack.source) {
+        if (code === 1) turns.delete(Number(args[1]));
       } else if (code === 1) {
         turns.add(turn!);
         if (random.below(8) === 0) throw new Error("Socket closed unexpectedly"); // the answer is lost

@@ -2,9 +2,9 @@
  * How a rate limit is stored, with windows, token buckets, or several of both, and the Lua that its scripts share. All is
  * MessagePack:
  *
- * - KEYS[1], the head, is the state after the last start: the latest moment, the correction of the server's clock, the
- *   end of a block, the longest interval in use, the turn of the last start, the latest turn that was given back, whether
- *   the last start is in the list, the budgets of the last caller, and the levels.
+ * - KEYS[1], the head, is the state after the last start: when it is over, the end of the keys' lives, the latest moment,
+ *   the correction of the server's clock, the end of a block, the longest interval in use, the turn of the last start, the
+ *   latest turn that was given back, whether the last start is in the list, the budgets of the last caller, and the levels.
  * - KEYS[2], the list, has an entry for each call, in the order of turns: its turn, and the levels after it. If the entry
  *   is known by another number than its turn, as after a move, that number follows a turn below 0.
  *
@@ -38,83 +38,85 @@ export const MOST_MISSING = 100 * 365 * 24 * 3600 * 1e6;
 export const CHANGE = -1;
 export const VOID = -2;
 
-const fill = `for j = #levels + 1, width do levels[j] = 0 end`;
-
-/** ARGV[1]: the caller's budgets, such as "20 1000000 5 -60000000": limits and intervals; those of buckets below 0. */
+/** Reads the head. Sets count, missing, since, and more to the first levels. */
 export const begin = `
 local call, ceil, floor, min, max = redis.call, math.ceil, math.floor, math.min, math.max
 local encode, decode = cmsgpack.pack, cmsgpack.unpack
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
-local seen, shift, blocked, longest, last, back, isListed, callers, levels = 0, 0, 0, 0, 0, 0, true, nil, {}
+local over, kept, seen, shift, blocked, longest, last, back, isListed, callers, count, missing, since, more
 local head = call('GET', KEYS[1])
 if head then
-  seen, shift, blocked, longest, last, back, isListed, callers, levels = decode(head)
-  if type(callers) ~= 'string' or type(levels) ~= 'table' then error('the head of a rate limit has another shape') end
-else
+  over, kept, seen, shift, blocked, longest, last, back, isListed, callers, count, missing, since, more = decode(head)
+  if type(callers) ~= 'string' then error('the head of a rate limit has another shape') end
+end
+if not head or over <= now then
+  head, kept, seen, shift, blocked, longest, last, back, isListed, callers = nil, 0, 0, 0, 0, 0, 0, 0, true, nil
   call('LTRIM', KEYS[2], '1', '0') -- starts without a head have no time
 end
 if seen + 1 - now > shift then shift = seen + 1 - now end -- the server's clock stands still, or was set back
 local moment = now + shift
-local isChanged = false -- even if the call takes nothing
-local limits, spans, permits, n, hasWindow = {}, {}, {}, 0, false
-local to = 0
-repeat
-  local limit, span, _
-  n, _, to, limit, span = n + 1, string.find(ARGV[1], '^ ?(%d+) (-?%d+)', to + 1)
-  limits[n], spans[n], permits[n] = limit + 0, span + 0, (ARGV[2 + n] or 0) + 0
-  hasWindow = hasWindow or spans[n] > 0
-  local long = spans[n] > 0 and spans[n] or -spans[n]
-  if long > longest then longest, isChanged = long, head end
-until to == #ARGV[1]
-local other = callers ~= ARGV[1] and callers or nil
-local width = n > 0 and spans[n] > 0 and 3 * n - 2 or 3 * n
-${fill}
 `;
 
-// These are inserted where they are used: creating a function takes longer than a short command.
-
-/** An expression: what was missing in the i-th bucket with these levels. */
-export const missing = (levels: string): string =>
-  `min(${levels}[3 * i - 1] or 0, limits[i] + ${MOST_MISSING} * limits[i] / -spans[i])`;
-
-/** When the i-th bucket has p permits. */
-export const filled = (levels: string): string =>
-  `(${levels}[3 * i] or 0) + ceil((${missing(levels)} + p - limits[i]) * -spans[i] / limits[i])`;
-
-/** What is missing in the i-th bucket now. */
-export const missingAt = (at: string): string =>
-  `max(0, ${missing("levels")} - (${at} - (levels[3 * i] or 0)) * limits[i] / -spans[i])`;
-
-/** Counts `starts` of each budget, below 0 for a reward of a bucket; `former`: the levels of other callers' buckets. */
-export const take = `
-  for i = 1, #starts do
-    local j, p = 3 * i - 2, starts[i]
-    levels[j] = (levels[j] or 0) + (p > 0 and p or 0)
-    if spans[i] and spans[i] < 0 then
-      if p ~= 0 then levels[j + 1], levels[j + 2] = max(0, ${missingAt("at")} + p), at end
-    elseif former then
-      levels[j + 1], levels[j + 2] = former[j + 1] or levels[j + 1], former[j + 2] or levels[j + 2]
-    end
+/** Writes the head. Reads life, in ms, and levels. */
+export const store = `
+  over = now + life * 1000
+  local isKept = kept >= over and kept <= now + life * 1250
+  if not isKept then -- an eighth longer, so that few starts set it
+    life = floor(life * 9 / 8)
+    kept = now + life * 1000
   end
-  last = at
-`;
-
-export const save = `
-  local ends = (last > moment and last or moment) + longest
-  if blocked > ends then ends = blocked end
-  for i = 1, n do
-    if spans[i] < 0 and levels[3 * i - 1] > limits[i] then
-      ends = max(ends, levels[3 * i] + ${missing("levels")} * -spans[i] / limits[i])
-    end
+  callers = callers or ARGV[1]
+  local state = encode(over, kept, moment, shift, blocked, longest, last, back, isListed, callers, unpack(levels))
+  if isKept then
+    call('SET', KEYS[1], state, 'KEEPTTL')
+  else
+    call('SET', KEYS[1], state, 'PX', life)
+    if isListed then call('PEXPIRE', KEYS[2], life) end
   end
-  local life = ceil((ends - moment) / 1000)
-  local state = encode(moment, shift, blocked, longest, last, back, isListed, callers or ARGV[1], levels)
-  call('SET', KEYS[1], state, 'PX', life)
-  if isListed then call('PEXPIRE', KEYS[2], life) end
 `;
 
+// These expressions are inserted where they are used: creating a function takes longer than a short command.
+
+/** What was missing in a bucket. */
+const missing = (level: string, limit: string, span: string): string =>
+  `min(${level}, ${limit} + ${MOST_MISSING} * ${limit} / -${span})`;
+
+/** When a bucket in which `level` was missing has p permits. */
+export const filled = (level: string, since: string, limit: string, span: string): string =>
+  `${since} + ceil((${missing(level, limit, span)} + p - ${limit}) * -${span} / ${limit})`;
+
+/** What is missing in a bucket at that moment. */
+export const missingAt = (at: string, level: string, since: string, limit: string, span: string): string =>
+  `max(0, ${missing(level, limit, span)} - (${at} - ${since}) * ${limit} / -${span})`;
+
+const BUDGET = ["limits[i]", "spans[i]"] as const;
+
+/** The level of the i-th bucket, its moment, its limit and its span. */
+export const bucketOf = (levels: string) =>
+  [`(${levels}[3 * i - 1] or 0)`, `(${levels}[3 * i] or 0)`, ...BUDGET] as const;
+
+const fill = `for j = #levels + 1, width do levels[j] = 0 end`;
+
+/**
+ * ARGV[1]: the caller's limits and intervals, those of buckets below 0, such as [[20,5],[1000000,-60000000]]. ARGV[3] and
+ * further: permits of each budget.
+ */
 export const functions = `
+local levels = head and { select(11, decode(head)) } or {}
+local limits, spans = unpack(cjson.decode(ARGV[1]))
+local n, permits, hasWindow = #limits, {}, false
+local isChanged = false -- even if the call takes nothing
+for i = 1, n do
+  permits[i] = (ARGV[2 + i] or 0) + 0
+  hasWindow = hasWindow or spans[i] > 0
+  local long = spans[i] > 0 and spans[i] or -spans[i]
+  if long > longest then longest, isChanged = long, head end
+end
+local other = callers ~= ARGV[1] and callers or nil
+local width = spans[n] > 0 and 3 * n - 2 or 3 * n
+${fill}
+
 local function read(text)
   local all = { decode(text) }
   local turn = table.remove(all, 1)
@@ -142,13 +144,16 @@ local function after(time) return earliest(0, function(each) return each.turn > 
 
 local added = {}
 local function flush()
-  for i = 1, #added, 1000 do call('RPUSH', KEYS[2], unpack(added, i, min(i + 999, #added))) end
+  for i = 1, #added, 1000 do
+    local j = min(i + 999, #added)
+    if call('RPUSH', KEYS[2], unpack(added, i, j)) == j then kept = 0 end -- the list is new
+  end
   added = {}
 end
 local function push(turn, first)
+  if not isListed then isListed, kept = true, 0 end
   if first == turn then added[#added + 1] = encode(turn, unpack(levels))
   else added[#added + 1] = encode(-turn, first, unpack(levels)) end
-  isListed = true
 end
 local function list()
   if isListed then return end
@@ -156,8 +161,18 @@ local function list()
   flush()
   isChanged = true
 end
+-- Counts \`starts\` of each budget, below 0 for a reward of a bucket; \`former\`: the levels of other callers' buckets.
 local function take(at, starts, former)
-${take}
+  for i = 1, #starts do
+    local j, p = 3 * i - 2, starts[i]
+    levels[j] = (levels[j] or 0) + (p > 0 and p or 0)
+    if spans[i] and spans[i] < 0 then
+      if p ~= 0 then levels[j + 1], levels[j + 2] = ${missingAt("at", ...bucketOf("levels"))} + p, at end
+    elseif former then
+      levels[j + 1], levels[j + 2] = former[j + 1] or levels[j + 1], former[j + 2] or levels[j + 2]
+    end
+  end
+  last = at
 end
 -- When the caller's budgets allow these starts behind all entries but the last k, with the levels at that place; or
 -- sooner, if that is at \`by\` or before.
@@ -167,7 +182,7 @@ local function ready(before, k, starts, by)
     local p, j, limit, span = min(starts[i] or 0, limits[i]), 3 * i - 2, limits[i], spans[i]
     local total = before[j] or 0
     if p > 0 and span < 0 then
-      at = max(at, ${filled("before")})
+      at = max(at, ${filled(...bucketOf("before"))})
     elseif p > 0 and total + p > limit then
       local function is(each) return (each.levels[j] or 0) >= total + p - limit end
       local gate = entry(k + floor(limit / p)) or entry(0) -- if all calls have as many starts as this one
@@ -189,7 +204,14 @@ local function trim()
 end
 local function save()
   flush()
-${save}
+  local ends = max(blocked, max(last, moment) + longest)
+  for i = 1, n do
+    if spans[i] < 0 and levels[3 * i - 1] > limits[i] then
+      ends = max(ends, levels[3 * i] + ${missing("levels[3 * i - 1]", ...BUDGET)} * -spans[i] / limits[i])
+    end
+  end
+  local life = ceil((ends - moment) / 1000)
+${store}
 end
 `;
 

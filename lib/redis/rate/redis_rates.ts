@@ -42,10 +42,10 @@ export class RedisRates implements RateStore {
   }
 }
 
+/** The limits, and the intervals in µs, below 0 for buckets. */
 function textOf(budgets: readonly Terms[]): string {
-  return budgets.map(({ kind, limit, interval }) => {
-    return `${limit} ${kind === "bucket" ? "-" : ""}${Math.ceil(interval * 1000)}`;
-  }).join(" ");
+  const spans = budgets.map(({ kind, interval }) => Math.ceil(interval * 1000) * (kind === "bucket" ? -1 : 1));
+  return JSON.stringify([budgets.map(({ limit }) => limit), spans]);
 }
 
 /** A turn, if it is now | 1 wait turn | 0 wait remaining, and then the budgets of other callers */
@@ -63,8 +63,8 @@ function startAnswer(reply: unknown): StartAnswer {
 
 /** @param text May be bytes. */
 function termsOf(text: unknown): Terms[] {
-  const words = text instanceof Uint8Array ? new TextDecoder().decode(text) : String(text);
-  return Array.from(words.matchAll(/(\d+) (-?)(\d+)/g), ([, limit, sign, interval]) => {
-    return { kind: sign === "" ? "window" : "bucket", limit: Number(limit), interval: Number(interval) / 1000 };
+  const [limits, spans] = JSON.parse(text instanceof Uint8Array ? new TextDecoder().decode(text) : String(text));
+  return limits.map((limit: number, i: number) => {
+    return { kind: spans[i] > 0 ? "window" : "bucket", limit, interval: Math.abs(spans[i]) / 1000 };
   });
 }

@@ -12,6 +12,7 @@
 import { type Script, script } from "../scripts/script.ts";
 import {
   begin,
+  bucketOf,
   CHANGE,
   edit,
   filled,
@@ -19,9 +20,8 @@ import {
   LOOK,
   missingAt,
   MOST_COUNTED,
-  save,
   search,
-  take,
+  store,
   VOID,
 } from "./layout.ts";
 
@@ -34,39 +34,43 @@ const REWRITTEN = 200;
 /** Maximum number of entries that one reward changes. */
 const REWARDED = 5000;
 
+const BUCKET = ["missing", "since", "limit", "span"] as const;
+
 /**
  * ARGV[2]: the longest wait in µs ("" for any; -1 to take nothing), and then the permits of each budget. Returns the
  * turn, if it is now | 1 wait turn | 0 wait (nothing taken) remaining (of the first budget), and then the budgets of a
  * caller with others, if there is one.
  */
 export const start: Script = script(`${begin}
--- The usual case: it starts now, and there is nothing to drop.
-local isFree, isDue = ARGV[2] ~= '-1' and last < moment and blocked <= moment and (isListed or not hasWindow), false
-for i = 1, isFree and n or 0 do
-  local p, j = permits[i], 3 * i - 2
-  local total = levels[j] + p
-  if spans[i] < 0 then
-    isFree = isFree and (levels[j + 1] + p <= limits[i] or ${filled("levels")} <= moment)
-  elseif total > limits[i] and p > 0 then -- the gate is over, or one behind it
-    local text = call('LINDEX', KEYS[2], -floor(limits[i] / p)) or call('LINDEX', KEYS[2], '0')
-    local all = text and { decode(text) } or {}
-    isFree = isFree and (all[1] or 0) > 1e12 and all[1] + spans[i] <= moment
-      and (all[j + 1] or 0) >= total - limits[i] and total < ${MOST_COUNTED}
+-- The usual case: one budget, that of the last caller; it starts now, and there is nothing to drop.
+local limit, span = string.match(ARGV[1], '^%[%[(%d+)%],%[(-?%d+)%]%]$')
+if limit and callers == ARGV[1] and ARGV[2] ~= '-1' and last < moment and blocked <= moment and not more then
+  local p, levels, isFree = ARGV[3] + 0, nil, false
+  limit, span, count = limit + 0, span + 0, count + p
+  if span < 0 then
+    isFree = missing + p <= limit or ${filled(...BUCKET)} <= moment
+    levels = { count, p == 0 and missing or ${missingAt("moment", ...BUCKET)} + p, p == 0 and since or moment }
+  elseif isListed and not missing then
+    levels = { count }
+    isFree = count <= limit or p == 0
+    if not isFree then -- the gate is over, or one behind it
+      local text = call('LINDEX', KEYS[2], -floor(limit / p)) or call('LINDEX', KEYS[2], '0')
+      local turn, total = decode(text or encode(0, 0))
+      isFree = turn > 1e12 and turn + span <= moment and total >= count - limit and count < ${MOST_COUNTED}
+    end
+    if isFree and count % ${LOOK} < p then
+      local text = call('LINDEX', KEYS[2], '${LOOK - 1}')
+      local turn = text and decode(text) or moment
+      isFree = max(turn, -turn) + longest > moment
+    end
+    if isFree and call('RPUSH', KEYS[2], encode(moment, count)) == 1 then kept = 0 end -- the list is new
   end
-  isDue = isDue or hasWindow and total % ${LOOK} < p
-end
-if isDue then
-  local text = call('LINDEX', KEYS[2], '${LOOK - 1}')
-  local turn = text and decode(text) or moment
-  isFree = isFree and max(turn, -turn) + longest > moment
-end
-if isFree then
-  local at, starts, former = moment, permits, nil
-  ${take}
-  isListed, callers = hasWindow, ARGV[1]
-  if hasWindow then call('RPUSH', KEYS[2], encode(at, unpack(levels))) end
-  ${save}
-  return other and { 1, 0, at, other } or at
+  if isFree then
+    local life = ceil(longest / 1000)
+    last, isListed = moment, span > 0
+    ${store}
+    return moment
+  end
 end
 ${functions}
 if hasWindow then list() end
@@ -78,7 +82,7 @@ if ARGV[2] == '-1' or ARGV[2] ~= '' and wait > ARGV[2] + 0 then
   if moment >= blocked and last <= moment then
     if spans[1] < 0 then
       local i = 1
-      remaining = floor(limits[1] - ${missingAt("moment")} + 1e-9)
+      remaining = floor(limits[1] - ${missingAt("moment", ...bucketOf("levels"))} + 1e-9)
     else
       local over = entry(after(moment - spans[1]) + 1)
       remaining = limits[1] - levels[1] + (over and over.levels[1] or 0)

@@ -27,6 +27,7 @@ for (
   const [table, functions] of Object.entries({
     redis: { call: callRedis, pcall: pcallRedis },
     cmsgpack: { pack, unpack },
+    cjson: { decode: parse },
   })
 ) {
   lua.lua_newtable!(state);
@@ -111,6 +112,11 @@ function unpack(): number {
   const values = JSON.parse(read(1) as string) as unknown[];
   values.forEach(push);
   return values.length;
+}
+
+function parse(): number {
+  push(JSON.parse(read(1) as string));
+  return 1;
 }
 
 /** Runs the command on the stack. In a cluster, a script may use the keys that it names, and no others. */

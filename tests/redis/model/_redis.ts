@@ -123,9 +123,11 @@ export class MemoryRedis {
     switch (name) {
       case "GET":
         return text ?? false;
-      case "SET":
-        this.#entries.set(key, { value: { kind: "string", text: args[0]! }, until: this.now + Number(args[2]) * 1000 });
+      case "SET": {
+        const until = args[1] === "KEEPTTL" ? this.#entries.get(key)!.until : this.now + Number(args[2]) * 1000;
+        this.#entries.set(key, { value: { kind: "string", text: args[0]! }, until });
         return { ok: "OK" };
+      }
       case "SETRANGE": {
         const at = Number(args[0]);
         const changed = text!.slice(0, at) + args[1] + text!.slice(at + args[1]!.length);
