@@ -3,8 +3,7 @@
  * reply, or on its absence.
  */
 import { type Backend, RedisLock, RedisRateLimiter, RedisSemaphore } from "../../lib/redis/mod.ts";
-
-export type Command = "load" | "acquire" | "adopt" | "release" | "renew" | "verify";
+import { type Command, commandOf } from "./_command_of.ts";
 
 /** The token of such a server: it moves with the monotonic clock, also with a fake one. */
 export function serverTime(): number {
@@ -18,14 +17,6 @@ export function queuedReply({ endsIn = 3_600_000, deaf = false, goOn = false, po
 
 /** A reply that never comes. */
 export const nothing: Promise<never> = new Promise(() => {});
-
-/** Identifies a command by its keys and arguments. */
-function commandOf(keys: string[], args: string[]): Command {
-  if (keys.length === 0) return "load";
-  if (/^[mw]$/.test(args[0]!)) return args.length === 2 ? "verify" : "renew";
-  if (/^\S+$/.test(args[0]!)) return "adopt"; // an id alone; the others begin with a member, which has spaces, or with ""
-  return /^\d+$/.test(args[1]!) ? "acquire" : "release"; // a time, or the start of the channels
-}
 
 /** Replies with the result of `answer`; if that is undefined, as a server does for a free lock. */
 export function scripted(answer: (command: Command, args: string[]) => unknown): Backend {
@@ -52,7 +43,7 @@ export async function computeDigests(): Promise<void> {
 function usual(command: Command, args: string[]): unknown {
   if (command === "load") return [];
   if (command === "verify") return [1e6];
-  if (command === "renew") return Array.from({ length: args.length / 4 }, () => 1);
+  if (command === "renew") return args.map(() => 1);
   if (command === "release") return [1, 0, 0];
   return command === "acquire" ? [1, serverTime()] : [1, serverTime(), 1, 30_000];
 }

@@ -3,12 +3,13 @@ import assert from "node:assert/strict";
 import { type Backend, RedisLock, RedisSemaphore } from "../../lib/redis/mod.ts";
 import { altered, type Run } from "./_altered.ts";
 import { redisTest, until } from "./_clients.ts";
+import { type Command, commandOf, renewalOf } from "./_command_of.ts";
 
 /** The same backend; commands for which `holdsBack` is true fail for their caller, and run when the test runs them. */
-function holding(backend: Backend, holdsBack: (keys: string[], args: string[]) => boolean): [Backend, Run[]] {
+function holding(backend: Backend, holdsBack: (command: Command, args: string[]) => boolean): [Backend, Run[]] {
   const late: Run[] = [];
   const slow = altered(backend, (run, keys, args) => {
-    if (!holdsBack(keys, args)) return run();
+    if (!holdsBack(commandOf(keys, args), args)) return run();
     late.push(run);
     return Promise.reject(new Error("Socket closed unexpectedly"));
   });
@@ -23,7 +24,7 @@ const bodies = {
 for (const [name, make] of Object.entries(bodies)) {
   redisTest(`${name}: a renewal that comes late shortens nothing that extend has set`, async ({ backend }) => {
     let first = true;
-    const [slow, late] = holding(backend, (_, args) => first && args[3] === "0" && !(first = false)); // a renewal
+    const [slow, late] = holding(backend, (command) => first && command === "renew" && !(first = false)); // a renewal
     const one = make(slow, 4500);
     const lease = await one.acquire();
     await until(() => late.length === 1);
@@ -36,7 +37,10 @@ for (const [name, make] of Object.entries(bodies)) {
   });
 
   redisTest(`${name}: a shorter extend that comes late shortens nothing that was set since`, async ({ backend }) => {
-    const [slow, late] = holding(backend, (_, args) => args[3] === "1"); // the first extension, with each of its tries
+    const [slow, late] = holding(
+      backend,
+      (command, [renewal]) => command === "renew" && renewalOf(renewal!).extensions === 1,
+    ); // with each of its tries
     const one = make(slow, 30_000);
     const lease = await one.acquire();
     const shorter = lease.extend(5000).catch(() => {}); // released while it is tried again
@@ -54,7 +58,7 @@ for (const [name, make] of Object.entries(bodies)) {
     let first = true;
     const [slow, late] = holding(
       backend,
-      (keys, args) => first && keys.length === 3 && args.length === 4 && !(first = false),
+      (command) => first && command === "acquire" && !(first = false),
     );
     const one = make(slow, 30_000);
     const lease = await one.acquire();
@@ -69,7 +73,7 @@ for (const [name, make] of Object.entries(bodies)) {
       let first = true;
       const [slow, late] = holding(
         bench.backend,
-        (keys, args) => first && keys.length === 3 && args.length === 4 && !(first = false),
+        (command) => first && command === "acquire" && !(first = false),
       );
       const one = make(slow, 2000);
       await (await one.acquire()).release();

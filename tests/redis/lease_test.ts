@@ -18,6 +18,7 @@ import { altered } from "./_altered.ts";
 import { clients, ending, redisTest, until } from "./_clients.ts";
 import { FaultProxy } from "./faults/_proxy.ts";
 import { nothing, scripted } from "./_scripted.ts";
+import { commandOf } from "./_command_of.ts";
 
 type Options = ConstructorParameters<typeof RedisLock>[2];
 
@@ -70,7 +71,7 @@ redisTest("verify rejects while Redis does not reply, and the lease goes on", as
 
 /** The same backend with a callback after each release. */
 function releases(backend: Backend, alter: (answer: Promise<unknown>) => Promise<unknown>): Backend {
-  return altered(backend, (run, keys, args) => keys.length === 3 && args.length === 2 ? alter(run()) : run());
+  return altered(backend, (run, keys, args) => commandOf(keys, args) === "release" ? alter(run()) : run());
 }
 
 redisTest("release is true when its reply is late", async ({ backend }) => {

@@ -19,7 +19,8 @@ import { test } from "../_test.ts";
 import { FakeTime, flushMicrotasks } from "../_tools.ts";
 import { closeIo, ending, until } from "./_clients.ts";
 import { Server } from "./_server.ts";
-import { type Command, computeDigests, nothing, queuedReply, scripted } from "./_scripted.ts";
+import type { Command } from "./_command_of.ts";
+import { computeDigests, nothing, queuedReply, scripted } from "./_scripted.ts";
 import { Warnings } from "./_warnings.ts";
 
 await computeDigests();

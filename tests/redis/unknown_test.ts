@@ -6,6 +6,7 @@ import { flushMicrotasks, nextTurn, watch, withRunningTime } from "../_tools.ts"
 import { altered } from "./_altered.ts";
 import { redisTest, until } from "./_clients.ts";
 import { computeDigests, scripted } from "./_scripted.ts";
+import { commandOf } from "./_command_of.ts";
 
 await computeDigests();
 
@@ -185,7 +186,7 @@ test("cancelled while the server replies NOSCRIPT: the script is not sent in ful
   let sentInFull = 0;
   const lock = new RedisLock({
     evalsha: async (sha, keys, args) => {
-      if (refusing && args.length === 4) {
+      if (refusing && commandOf(keys, args) === "acquire") {
         await new Promise<void>((resolve) => refuse = resolve);
         throw new Error("NOSCRIPT No matching script.");
       }

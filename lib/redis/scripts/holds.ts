@@ -23,12 +23,12 @@ end
 `;
 
 /**
- * KEYS: state, and lives. ARGV: m for a lock or w, id. Returns the remaining microseconds of the hold; 0 or less: not
+ * KEYS: state, and lives. ARGV: m for a lock or w, then id. Returns the remaining microseconds of the hold; 0 or less: not
  * held.
  */
 export const verify: Script = script(`${clock}
-local id, hold, rest = ARGV[2], nil, 0
-${find("ARGV[1] == 'm'", "KEYS[1]", "KEYS[2]")}
+local isLock, id, hold, rest = sub(ARGV[1], 1, 1) == 'm', sub(ARGV[1], 2), nil, 0
+${find("isLock", "KEYS[1]", "KEYS[2]")}
 return { math.floor(rest * 1000) }
 `);
 
@@ -37,31 +37,30 @@ return { math.floor(rest * 1000) }
  * Each command has the number of times that `extend()` has set the end. A command with a smaller number than the last
  * one is late, and would shorten the later end.
  *
- * KEYS: for each hold its state, and the lives unless it is a lock. ARGV for each: m or w, id, ttl, number. Returns for
- * each: 1, or 0 not held, or 2 late.
+ * KEYS: for each hold its state, and the lives unless it is a lock. ARGV for each, in one: m or w, id, number (8 digits),
+ * ttl. Returns for each: 1, or 0 not held, or 2 late.
  */
-export const renew: Script = script(`${clock}${lives}
-local out, k = {}, 1
-for a = 1, #ARGV, 4 do
-  local isLock, id, ms, number = ARGV[a] == 'm', ARGV[a + 1], ARGV[a + 2] + 0, format('%08d', ARGV[a + 3])
-  local hold, rest, state, alive = nil, 0, KEYS[k], KEYS[k + 1]
+export const renew: Script = script(`${clock}${digits}${lives}
+local out, k, scores = {}, 1, {}
+for a, text in ipairs(ARGV) do
+  local isLock, id, number, ms = sub(text, 1, 1) == 'm', sub(text, 2, 22), sub(text, 23, 30), sub(text, 31) + 0
+  local hold, rest, state, alive, life = nil, 0, KEYS[k], KEYS[k + 1], ms + ${IDLE}
   k = k + (isLock and 1 or 2)
   ${find("isLock", "state", "alive")}
-  if rest <= 0 then
-    out[#out + 1] = 0
-  else
-    local set = isLock and sub(hold, 60, 67) or sub(hold, 17, 24)
-    out[#out + 1] = number < set and 2 or 1
-    if number >= set then
-      if isLock then
-        call('PEXPIRE', state, ms + ${IDLE})
-        if number > set then call('SETRANGE', state, '59', number) end
-      else
-        keep(state, ms + ${IDLE}, true) -- cannot grow, which lets the others pass maxmemory
-        keep(alive, ms + ${IDLE})
-        call('ZADD', alive, 'XX', now + ms * 1000, ${memberOf("id", "hold")})
-        if number > set then call('HSET', state, id, sub(hold, 1, 16) .. number .. sub(hold, 25)) end
+  local set = rest > 0 and (isLock and sub(hold, 60, 67) or sub(hold, 17, 24))
+  out[a] = set and (number < set and 2 or 1) or 0
+  if set and number >= set then
+    if isLock then
+      call('PEXPIRE', state, life)
+      if number > set then call('SETRANGE', state, '59', number) end
+    else
+      scores[ms] = scores[ms] or n16(now + ms * 1000)
+      if keep(state, life) then keep(alive, life) end
+      if type(redis.pcall('ZADD', alive, 'XX', scores[ms], ${memberOf("id", "hold")})) ~= 'number' then
+        keep(state, life, true) -- cannot grow, which lets the others pass maxmemory
+        call('ZADD', alive, 'XX', scores[ms], ${memberOf("id", "hold")})
       end
+      if number > set then call('HSET', state, id, sub(hold, 1, 16) .. number .. sub(hold, 25)) end
     end
   end
 end

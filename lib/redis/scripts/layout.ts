@@ -48,8 +48,12 @@ export interface Layout {
   readonly acquireFree: string;
   /** Returns at once if `id` alone holds the name, without waiters. Reads id; sets v or s, waiting. */
   readonly releaseFree: string;
-  /** Sets the state. Reads v or s, waiting, now. */
-  readonly read: string;
+  /**
+   * Sets the state. Reads v or s, waiting, now.
+   *
+   * @param drops Whether a hold of `id` is dropped, so that its rest does not matter.
+   */
+  read(drops: boolean): string;
   /** Returns, with a new life, if `id` is a holder. Reads the state, id, life, ttl, now. */
   readonly prolong: string;
   /** Takes the holders among the members in `ended` out of the state. */
@@ -94,13 +98,13 @@ if v and sub(v, 17, 38) == '-' .. id then
   if not redis.pcall('SET', KEYS[1], text, 'PX', '${IDLE}').err then return 1 end
 end
 `,
-  read: `
+  read: (drops) => `
 local fence, used, rest, flag, holder, last, tail, dirty = 0, 0, 0, '+', '${NONE}', '${NONE}', '${UNSET}', false
 if v then
   local _, head = string.find(v, '^%d+[+-]')
   if head ~= 17 or #v < 67 then error('no state of a lock') end
   fence, flag, holder, last, tail = tonumber(sub(v, 1, 16)), sub(v, 17, 17), sub(v, 18, 38), sub(v, 39, 59), sub(v, 60)
-  if holder ~= '${NONE}' then rest = call('PTTL', KEYS[1]) - ${IDLE} end
+  if holder ~= '${NONE}'${drops ? " and holder ~= id" : ""} then rest = call('PTTL', KEYS[1]) - ${IDLE} end
   if rest > 0 then used = 1 end
 end
 local waiting = flag == '+' and KEYS[3] and call('ZCARD', KEYS[3]) or 0
@@ -168,7 +172,7 @@ if s[5] and KEYS[3] and waiting == 0 and s[2] == ${weightOf("s[5]")} and call('Z
   return 1
 end
 `,
-  read: `
+  read: () => `
 local fence, used, last, seen, hold = (s[1] or 0) + 0, (s[2] or 0) + 0, s[3] or '', s[4] or '', s[5]
 if string.find((s[1] or '') .. (s[2] or '') .. seen, '%D') or not s[1] and call('EXISTS', KEYS[1]) == 1 then
   error('no state of a semaphore')

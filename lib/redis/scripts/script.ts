@@ -74,13 +74,11 @@ end
 /** Extends the lives of keys. */
 export const lives = `
 -- Never shortens a life. With \`write\` it always writes, which cannot grow memory and lets later writes pass maxmemory.
--- Else a life that is too short becomes 40 ms longer than needed: under load, most calls then find it long enough.
+-- Else a life that is too short becomes half a minute longer than needed, so that most calls find it long enough. Returns
+-- whether it was too short.
 local function keep(key, ms, write)
   local left = call('PTTL', key)
-  if write then
-    call('PEXPIRE', key, math.max(left, ms, 1))
-  elseif left < ms then
-    call('PEXPIRE', key, ms + 40)
-  end
+  if write or left < ms then call('PEXPIRE', key, math.max(left, ms + 30000)) end
+  return left < ms
 end
 `;

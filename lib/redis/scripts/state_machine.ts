@@ -32,10 +32,10 @@ const forgetAll = `elseif used > 0 and call('EXISTS', KEYS[2]) == 0 then
     used, dirty = 0, true
   `;
 
-/** Removes members whose life is over. Reads now; sets the state, and `unfinished` if there are more of them. */
+/** Removes members whose life is over. Reads stamp; sets the state, and `unfinished` if there are more of them. */
 const expire = ({ isLock, forget }: Layout): string => `
 if waiting > 0${isLock ? "" : " or used > 0"} then
-  local ended = call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', '0', '${LOOK}')
+  local ended = call('ZRANGEBYSCORE', KEYS[2], '-inf', stamp, 'LIMIT', '0', '${LOOK}')
   if ended[1] then${forget}
     if waiting > 0 then waiting = waiting - call('ZREM', KEYS[3], unpack(ended)) end
     call('ZREM', KEYS[2], unpack(ended))
@@ -87,7 +87,7 @@ else
   keep(KEYS[2], life, true) -- heartbeats pass maxmemory
 end
 if call('ZADD', KEYS[3], 'NX', position, me) == 1 then waiting = waiting + 1
-elseif ARGV[3] == '0' then position = n16(call('ZSCORE', KEYS[3], me)) end -- this command runs twice
+elseif not ARGV[4] then position = n16(call('ZSCORE', KEYS[3], me)) end -- this command runs twice
 call('ZADD', KEYS[2], now + ttl * 1000, me)
 keep(KEYS[2], life)
 keep(KEYS[3], life)
@@ -100,8 +100,8 @@ const live = `
 `;
 
 /**
- * KEYS as of the layout. ARGV: member; the sum of the ttl and the time for which idle keys are kept; position ("": does
- * not wait; 0: the end of the queue); start of the channels.
+ * KEYS as of the layout. ARGV: member; the sum of the ttl and the time for which idle keys are kept; start of the
+ * channels; position, if it is not the end of the queue ("": does not wait).
  *
  * Returns the fence of a name that was free | 1 fence, and another limit if one is in use | 0 position fence, ms until a life ends, listeners of the caller
  * (-1: unknown), 1 to be asked again at once, and another limit | -2 (the id was released already).
@@ -111,8 +111,8 @@ function acquireFrom(layout: Layout): Script {
   return script(`${commands}${time}${stamp}
 local me = ARGV[1]
 local id = sub(me, 1, 21)
-${acquireFree}${now}${digits.slice(stamp.length)}${lives}${read}
-local life, position, channels = ARGV[2] + 0, ARGV[3], ARGV[4]
+${acquireFree}${now}${digits.slice(stamp.length)}${lives}${read(false)}
+local life, channels, position = ARGV[2] + 0, ARGV[3], ARGV[4] or '0'
 local ttl = life - ${IDLE}
 ${prolong}
 if last == id then return { -2 } end
@@ -137,7 +137,7 @@ if not joins then return { 0, 0, fence, 0, 0, unfinished, other } end
 local soonest = ((call('ZRANGE', KEYS[2], '0', '0', 'WITHSCORES')[2] or now) - now) / 1000
 ${isLock ? "if used == 1 then soonest = math.min(soonest, rest) end" : ""}
 local listeners = -1
-if waiting == 1 or ARGV[3] ~= '0' then -- a newcomer behind others learns of it at its next heartbeat
+if waiting == 1 or ARGV[4] then -- a newcomer behind others learns of it at its next heartbeat
   listeners = redis.pcall('PUBSUB', 'NUMSUB', channels .. ${processOf("id")})[2] or -1
 end
 return { 0, tonumber(position), fence, math.ceil(soonest), listeners, unfinished, other }
@@ -159,7 +159,7 @@ function releaseFrom(layout: Layout): Script {
 if #KEYS == 0 then return {} end
 local me, channels, purpose = ARGV[1], ARGV[2], ARGV[3] or ''
 local id = sub(me, 1, 21)
-${releaseFree}${time}${now}${digits}${lives}${read}
+${releaseFree}${time}${now}${digits}${lives}${read(true)}
 local code, unfinished, mute = 0, 0, 0
 if KEYS[3] then${expire(layout)}end
 if purpose == 'force' then${evict}elseif id ~= '' then

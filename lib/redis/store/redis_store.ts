@@ -29,9 +29,6 @@ import type {
   Was,
 } from "./store.ts";
 
-/** The codes of both ways to store holders, for the scripts. */
-const CODES = { one: "m", weighted: "w" } as const;
-
 /** The code of the warning that no messages come. */
 const SUBSCRIPTION = "INTERLOCK_REDIS_SUBSCRIPTION";
 
@@ -130,12 +127,12 @@ export class RedisStore extends ScriptRunner implements Store {
 
   async renew(holds: readonly Renewal[], command: Command): Promise<Renewed[]> {
     const keys = holds.flatMap(({ spec }) => holdKeys(spec));
-    const args = holds.flatMap(({ id, ttl, number, spec }) => [CODES[spec.holders], id, String(ttl), String(number)]);
+    const args = holds.map(({ id, ttl, number, spec }) => codeOf(spec) + id + String(number).padStart(8, "0") + ttl);
     return renewedOf(await this.run(renew, keys, args, command), holds.length);
   }
 
   async verify(spec: StoredName, id: string, command: Command): Promise<number> {
-    return restOf(await this.run(verify, holdKeys(spec), [CODES[spec.holders], id], command));
+    return restOf(await this.run(verify, holdKeys(spec), [codeOf(spec) + id], command));
   }
 
   async inspect({ holders, keys }: StoredName, command: Command): Promise<Inspection> {
@@ -159,6 +156,11 @@ export class RedisStore extends ScriptRunner implements Store {
   }
 }
 
+/** The way in which holders are stored, for the scripts. */
+function codeOf({ holders }: StoredName): string {
+  return holders === "one" ? "m" : "w";
+}
+
 /** The stored form of a caller. */
 function memberOf(id: string, { weight, limit, settings: { owner = "" } }: StoredName): string {
   return `${id} ${weight} ${limit} ${owner}`;
@@ -166,7 +168,9 @@ function memberOf(id: string, { weight, limit, settings: { owner = "" } }: Store
 
 function acquireArguments({ id, waits, position, spec }: AcquireRequest): string[] {
   const { ttl, prefix } = spec.settings;
-  return [memberOf(id, spec), String(ttl + IDLE_KEPT), waits ? String(position) : "", channelsOf(prefix)];
+  const args = [memberOf(id, spec), String(ttl + IDLE_KEPT), channelsOf(prefix)];
+  if (!waits || position > 0) args.push(waits ? String(position) : "");
+  return args;
 }
 
 function adoptArguments({ id, spec: { settings, weight } }: AcquireRequest, from: string): string[] {

@@ -4,6 +4,7 @@ import { LeaseLostError, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { deferred, flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
 import { computeDigests, nothing, scripted } from "../_scripted.ts";
+import { renewalOf } from "../_command_of.ts";
 
 test("LeaseDeadline: an extend to more that is never answered ends at the old deadline", () =>
   withFakeTime(async (time) => {
@@ -26,7 +27,9 @@ test("LeaseDeadline: a late answer to a renewal sent before an extend to more co
     const reply = deferred<unknown>();
     let renewals = 0;
     const backend = scripted((command, args) => {
-      if (command === "renew") return args[3] === "0" && renewals++ === 0 ? reply.promise : nothing;
+      if (command === "renew") {
+        return renewalOf(args[0]!).extensions === 0 && renewals++ === 0 ? reply.promise : nothing;
+      }
     });
     const lease = await new RedisLock(backend, "a", { ttl: 3000 }).acquire();
     await time.pass(1100);

@@ -4,6 +4,7 @@ import { LeaseLostError, RedisError, RedisLock } from "../../../lib/redis/mod.ts
 import { test } from "../../_test.ts";
 import { flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
 import { computeDigests, nothing, scripted } from "../_scripted.ts";
+import { renewalOf } from "../_command_of.ts";
 
 test("LeaseHandle: from the moment of asking, no more is trusted than a shorter time leaves", () =>
   withFakeTime(async (time) => {
@@ -11,7 +12,7 @@ test("LeaseHandle: from the moment of asking, no more is trusted than a shorter 
     const commands: string[] = [];
     const backend = scripted((command, args) => {
       commands.push(command);
-      if (command === "renew" && args[3] !== "0") return nothing;
+      if (command === "renew" && renewalOf(args[0]!).extensions > 0) return nothing;
     });
     const lease = await new RedisLock(backend, "a").acquire();
     const { signal } = lease;
@@ -50,13 +51,14 @@ test("LeaseHandle: a shorter time that comes late is refused, and shortens nothi
     let refused = 0;
     let lose = false;
     let late = () => {};
-    const extend = ([, , ttl, number]: string[]) => {
-      if (Number(number) < last) {
+    const extend = ([arg = ""]: string[]) => {
+      const { extensions, ttl } = renewalOf(arg);
+      if (extensions < last) {
         refused++;
         return [2];
       }
-      last = Number(number);
-      ends = performance.now() + Number(ttl);
+      last = extensions;
+      ends = performance.now() + ttl;
       return [1];
     };
     const backend = scripted((command, args) => {

@@ -4,6 +4,7 @@ import { type Backend, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { deferred, flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
 import { computeDigests, nothing, scripted } from "../_scripted.ts";
+import { commandOf, renewalOf } from "../_command_of.ts";
 
 test("LeaseRenewer: a listener of one lost lease may extend another that is due", () =>
   withFakeTime(async (time) => {
@@ -78,7 +79,7 @@ test("LeaseRenewer: a lost answer to a batch costs the shortest lease in it noth
     await computeDigests();
     let lose = true;
     const backend = scripted((command, args) => {
-      if (command !== "renew" || !lose || args.length < 8) return; // one batch of two leases
+      if (command !== "renew" || !lose || args.length < 2) return; // one batch of two leases
       lose = false;
       return nothing;
     });
@@ -102,7 +103,7 @@ test("LeaseRenewer: a renewal whose reply is late counts, unless a later command
       let extensions = 0;
       const backend = scripted((command, args) => {
         if (command !== "renew") return;
-        if (args[3] === "1" && extensions++ === 0) return;
+        if (renewalOf(args[0]!).extensions === 1 && extensions++ === 0) return;
         return renewals++ === 0 ? reply.promise : nothing;
       });
       const lease = await new RedisLock(backend, "a", { ttl: 3000 }).acquire();
@@ -129,7 +130,7 @@ test("LeaseRenewer: behind a proxy of a cluster, a refused batch is sent as sing
     let refused = 0;
     const usual = scripted(() => undefined);
     const run: Backend["evalsha"] = (sha, keys, args) => {
-      const isBatch = args[0] === "m" && args.length > 4;
+      const isBatch = commandOf(keys, args) === "renew" && args.length > 1;
       if (!isBatch) return usual.evalsha(sha, keys, args);
       refused++;
       return Promise.reject(new Error("CROSSSLOT Keys in request don't hash to the same slot"));

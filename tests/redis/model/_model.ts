@@ -91,7 +91,7 @@ class World {
     const keys = KEYS[family.holders];
     const places = new Map(this.redis.members(keys[2]));
     const me = this.#member(client);
-    if (script === "acquire" && client.position !== 0 && !places.has(me)) places.set(me, args[2]!); // it comes back to its position
+    if (script === "acquire" && client.position !== 0 && !places.has(me)) places.set(me, args[3]!); // it comes back to its position
     const before = [...places].sort(([, a], [, b]) => Number(a) - Number(b)).map(([id]) => id);
     const lives = new Map(this.redis.members(keys[1]));
     if (this.model.failover) this.before = this.redis.clone();
@@ -155,7 +155,8 @@ class World {
   }
 
   ask(client: Client, { pushLost = false, answerLost = false, twice = false } = {}): void {
-    const args = [this.#member(client), TTL + IDLE_KEPT, client.position, CHANNELS].map(String);
+    const { position: known } = client;
+    const args = [this.#member(client), TTL + IDLE_KEPT, CHANNELS, ...known === 0 ? [] : [known]].map(String);
     const sentAt = this.redis.now;
     const first = this.#run("acquire", client, args, pushLost);
     const [code, position = 0] = twice ? this.#run("acquire", client, args, pushLost) : first;
@@ -169,7 +170,7 @@ class World {
 
   /** A command of a call that is over comes late. It may take a position or a hold for one ttl, which no client trusts. */
   comesLate(client: Client): void {
-    this.#run("acquire", client, [this.#member(client), TTL + IDLE_KEPT, 0, CHANNELS].map(String), false);
+    this.#run("acquire", client, [this.#member(client), TTL + IDLE_KEPT, CHANNELS].map(String), false);
   }
 
   release(client: Client, { pushLost = false, answerLost = false } = {}): void {

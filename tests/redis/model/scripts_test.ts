@@ -37,7 +37,12 @@ for (const { kind, holders, limit, own, code } of KINDS) {
   const on = (redis: FullRedis) => ({
     acquire: (n: number, position: number | "" = 0) => {
       redis.hasWritten = false;
-      return evaluate(redis, acquire[holders], keys, [memberOf(n), TTL + IDLE_KEPT, position, CHANNELS].map(String));
+      return evaluate(
+        redis,
+        acquire[holders],
+        keys,
+        [memberOf(n), TTL + IDLE_KEPT, CHANNELS, ...position === 0 ? [] : [position]].map(String),
+      );
     },
     release: (n: number, names: readonly string[] = keys, ...mode: string[]) => {
       redis.hasWritten = false;
@@ -49,7 +54,7 @@ for (const { kind, holders, limit, own, code } of KINDS) {
         redis,
         renew,
         keys.slice(0, own),
-        [code, memberOf(n).slice(0, ID_LENGTH), ttl, number].map(String),
+        [code + memberOf(n).slice(0, ID_LENGTH) + String(number).padStart(8, "0") + ttl],
       );
     },
   });
@@ -101,7 +106,7 @@ for (const { kind, holders, limit, own, code } of KINDS) {
     const [holder, adopter] = [1, 2].map((n) => memberOf(n).slice(0, ID_LENGTH)) as [string, string];
     const names = keys.slice(0, own);
     assert.deepEqual(evaluate(redis, adopt[holders], names, [adopter, holder, String(TTL), "", "0"]), [-2]);
-    assert.ok(evaluate(redis, verify, names, [code, holder])[0]! > 0);
+    assert.ok(evaluate(redis, verify, names, [code + holder])[0]! > 0);
   });
 
   test(`scripts: ${kind}: a hold that was extended, then adopted, is renewed by its adopter`, () => {
@@ -114,7 +119,7 @@ for (const { kind, holders, limit, own, code } of KINDS) {
     assert.equal(evaluate(redis, adopt[holders], names, [adopter, holder, String(TTL), "", "0"])[0], 1);
     redis.now += TTL * 500;
     assert.deepEqual(server.renew(2, TTL, 0), [1]);
-    assert.deepEqual(evaluate(redis, verify, names, [code, adopter]), [TTL * 1000]);
+    assert.deepEqual(evaluate(redis, verify, names, [code + adopter]), [TTL * 1000]);
   });
 
   test(`scripts: ${kind}: a waiter whose life is over is neither shown nor counted`, () => {
@@ -167,8 +172,8 @@ function readWriteLock(redis: MemoryRedis) {
 test("scripts: one run grants at most 200 waiters, and the next one those behind them", () => {
   const redis = new MemoryRedis();
   const run = readWriteLock(redis);
-  run("acquire", 0, 1000, TTL + IDLE_KEPT, 0, CHANNELS);
-  for (let n = 1; n <= 201; n++) run("acquire", n, 1, TTL + IDLE_KEPT, 0, CHANNELS);
+  run("acquire", 0, 1000, TTL + IDLE_KEPT, CHANNELS);
+  for (let n = 1; n <= 201; n++) run("acquire", n, 1, TTL + IDLE_KEPT, CHANNELS);
   const granted = () => redis.published.splice(0).length;
   assert.deepEqual([run("release", 0, 1000, CHANNELS), granted()], [[1, 2, 0], 200]);
   assert.deepEqual([run("release", 0, 1000, CHANNELS, "serve"), granted()], [[1], 1]);
@@ -177,11 +182,11 @@ test("scripts: one run grants at most 200 waiters, and the next one those behind
 test("scripts: one run drops at most 200 waiters whose lives are over, and says that others are left", () => {
   const redis = new MemoryRedis();
   const run = readWriteLock(redis);
-  run("acquire", 0, 1000, 100 * TTL + IDLE_KEPT, 0, CHANNELS);
-  for (let n = 1; n <= 201; n++) run("acquire", n, 1, TTL + IDLE_KEPT, 0, CHANNELS);
+  run("acquire", 0, 1000, 100 * TTL + IDLE_KEPT, CHANNELS);
+  for (let n = 1; n <= 201; n++) run("acquire", n, 1, TTL + IDLE_KEPT, CHANNELS);
   redis.now += 2 * (TTL + IDLE_KEPT) * 1000;
   for (const unfinished of [1, 0]) { // it joins once all are gone
-    assert.equal(run("acquire", 999, 1, TTL + IDLE_KEPT, 0, CHANNELS)[5], unfinished);
+    assert.equal(run("acquire", 999, 1, TTL + IDLE_KEPT, CHANNELS)[5], unfinished);
     assert.equal(redis.call("ZCARD", keysOf("interlock:", "rw", "a")[2]), 1);
   }
 });

@@ -7,6 +7,7 @@ import { ScriptRunner } from "../../../lib/redis/store/script_runner.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
 import { computeDigests, nothing, scripted } from "../_scripted.ts";
+import { commandOf } from "../_command_of.ts";
 
 const NOSCRIPT = new Error("NOSCRIPT No matching script. Please use EVAL.");
 
@@ -131,7 +132,7 @@ for (const cluster of [false, true]) {
         ...usual,
         cluster,
         evalsha: (sha: string, keys: string[], args: string[]) => {
-          if (args.length !== 2) return usual.evalsha(sha, keys, args);
+          if (commandOf(keys, args) !== "release") return usual.evalsha(sha, keys, args);
           return named.push(keys.length) === 1
             ? Promise.reject(new Error("Connection is closed."))
             : usual.evalsha(sha, keys, args);
@@ -152,7 +153,7 @@ test("RedisStore: a release that is sent again because its slot is open has its 
       ...usual,
       cluster: true,
       evalsha: async (sha: string, keys: string[], args: string[]) => {
-        if (args.length !== 2 || keys.length === 0 || args[0] === "m") return await usual.evalsha(sha, keys, args);
+        if (commandOf(keys, args) !== "release") return await usual.evalsha(sha, keys, args);
         const isFirst = named.push(keys.length) === 1;
         await new Promise((resolve) => setTimeout(resolve, isFirst ? 900 : 200));
         if (isFirst) throw new Error("TRYAGAIN Multiple keys request during rehashing of slot");
