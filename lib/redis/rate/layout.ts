@@ -22,7 +22,7 @@
  * @module
  */
 
-/** One start in LOOK checks for entries to drop. */
+/** Entries that are over are dropped once there are so many. */
 export const LOOK = 8;
 
 /** A call that was moved behind others is looked for behind this number of them. */
@@ -195,15 +195,12 @@ local function ready(before, k, starts, by)
   end
   return at
 end
--- Drops entries that are over, but for one.
-local function trim()
-  local text = call('LINDEX', KEYS[2], '${LOOK - 1}')
-  if text and read(text).turn + longest <= moment then
-    call('LTRIM', KEYS[2], -after(moment - longest) - 1, '-1')
-  end
-end
 local function save()
   flush()
+  local text = isListed and call('LINDEX', KEYS[2], '${LOOK - 1}')
+  if text and read(text).turn + longest <= moment then -- all that is over goes, but for one
+    call('LTRIM', KEYS[2], -after(moment - longest) - 1, '-1')
+  end
   local ends = max(blocked, max(last, moment) + longest)
   for i = 1, n do
     if spans[i] < 0 and levels[3 * i - 1] > limits[i] then

@@ -92,17 +92,7 @@ if ARGV[2] == '-1' or ARGV[2] ~= '' and wait > ARGV[2] + 0 then
 end
 if wait > 0 then list() end
 take(at, permits)
-if hasWindow or wait > 0 then
-  push(at, at)
-  for i = 1, n do
-    if permits[i] > 0 and levels[3 * i - 2] % ${LOOK} < permits[i] then
-      trim()
-      break
-    end
-  end
-else
-  isListed = false
-end
+if hasWindow or wait > 0 then push(at, at) else isListed = false end
 callers = ARGV[1]
 save()
 return { 1, wait, at, other }
@@ -206,8 +196,6 @@ end
 flush()
 if calls[1] then
   put(calls, 1, max(0, ready(levels, 0, calls[1].starts, calls[1].turn) - calls[1].turn))
-elseif isListed then
-  trim()
 end
 save()
 return 1

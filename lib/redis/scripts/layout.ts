@@ -64,7 +64,7 @@ export interface Layout {
   readonly save: string;
   /** Ends the hold of `id`, and sets `code` to 1 if there was one. Sets the state. */
   readonly drop: string;
-  /** Ends all holds, a bounded number; sets `code` to 1 if there was one, and `unfinished` to 1 if others are left. */
+  /** Ends all holds; sets `code` to 1 if there was one. */
   readonly evict: string;
 }
 
@@ -221,24 +221,11 @@ if hold then
   } end -- else it is not counted any more
 end
 `,
+  // What is left in the lives is no hold, and goes when its time is over.
   evict: `
-local ids, members = {}, {}
-for _, field in ipairs(call('HKEYS', KEYS[1])) do
-  if #field == ${ID_LENGTH} then
-    if #ids == ${LOOK} then
-      unfinished = 1
-      break
-    end
-    ids[#ids + 1] = field
-  end
-end
-if ids[1] then
-  for i, hold in ipairs(call('HMGET', KEYS[1], unpack(ids))) do
-    members[i], used = ${memberOf("ids[i]", "hold")}, used - ${weightOf("hold")}
-  end
-  call('HDEL', KEYS[1], unpack(ids))
-  call('ZREM', KEYS[2], unpack(members))
-  code, dirty = 1, true
+if used > 0 then
+  call('DEL', KEYS[1])
+  code, used, dirty = 1, 0, true
 end
 `,
 };

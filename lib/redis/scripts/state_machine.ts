@@ -151,7 +151,7 @@ return { 0, tonumber(position), fence, math.ceil(soonest), listeners, unfinished
  * continue serving, or "wake" to let the first waiters ask, because a lease ends earlier.
  *
  * Returns code, or code unfinished mute, as a list takes longer. Code 1: was held, 2: waited, 0: unknown. Unfinished 1:
- * the same command has to follow, 2: "serve". Mute 1: this user may not publish.
+ * "serve" has to follow. Mute 1: this user may not publish.
  */
 function releaseFrom(layout: Layout): Script {
   const { isLock, releaseFree, read, drop, evict, save } = layout;
@@ -171,9 +171,9 @@ if purpose == 'force' then${evict}elseif id ~= '' then
   if code == 0 and last == id then code = 1 end -- asked again after the answer was lost
   if code > 0 or purpose == 'late' and KEYS[3] then last, dirty = id, true end -- without KEYS[3] it may be in the queue
 end
-if not KEYS[3] or purpose == 'force' and unfinished == 1 then
+if not KEYS[3] then
   if dirty then${save}end
-  return { code, unfinished == 1 and 1 or code == 1 and ${isLock ? "flag == '+'" : "true"} and 2 or 0 }
+  return { code, code == 1 and ${isLock ? "flag == '+'" : "true"} and 1 or 0 }
 end
 ${serve(layout)}
 if dirty then${save}end
@@ -182,7 +182,7 @@ if purpose == 'wake' then
 end
 ${notify}
 if unfinished + mute == 0 then return code end
-return { code, unfinished == 1 and 2 or 0, mute }
+return { code, unfinished, mute }
 `);
 }
 

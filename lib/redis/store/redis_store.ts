@@ -117,11 +117,10 @@ export class RedisStore extends ScriptRunner implements Store {
     const channels = channelsOf(settings.prefix);
     const args = [id === "" ? "" : memberOf(id, spec), channels];
     if (purpose !== "") args.push(purpose);
-    const { was, left, isMute } = releaseAnswer(await this.run(release[holders], keys, args, command));
+    const { was, unfinished, isMute } = releaseAnswer(await this.run(release[holders], keys, args, command));
     if (isMute) this.warnSlow(`PUBLISH to its channels, ${channels}*`);
-    if (left === "the same") await this.#release(spec, "", purpose, command);
     // If this fails, the next waiter that asks serves the queue.
-    if (left === "serve") void this.#release(spec, "", "serve").catch(() => {});
+    if (unfinished) void this.#release(spec, "", "serve").catch(() => {});
     return was;
   }
 

@@ -70,11 +70,10 @@ export function restOf(reply: unknown): number {
   return rest / 1000;
 }
 
-/** code, or code unfinished mute. `left`: what has to follow, because one run is bounded. */
-export function releaseAnswer(reply: unknown): { was: Was; left: "nothing" | "the same" | "serve"; isMute: boolean } {
-  const [code = NaN, unfinished = 0, mute] = numbersOf(reply);
-  const was = named(code, ["unknown", "held", "waiting"]);
-  return { was, left: named(unfinished, ["nothing", "the same", "serve"]), isMute: mute === 1 };
+/** code, or code unfinished mute. `unfinished`: "serve" has to follow, because one run is bounded. */
+export function releaseAnswer(reply: unknown): { was: Was; unfinished: boolean; isMute: boolean } {
+  const [code = NaN, unfinished, mute] = numbersOf(reply);
+  return { was: named(code, ["unknown", "held", "waiting"]), unfinished: unfinished === 1, isMute: mute === 1 };
 }
 
 /** The name of a code, which counts from 0. */
