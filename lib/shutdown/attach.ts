@@ -11,7 +11,7 @@ import { FetchServer } from "./fetch/server.ts";
 import { NodeServer } from "./node/server.ts";
 import type { HttpServer, NodeRequestLike, NodeServerLike } from "./node/shapes.ts";
 import { readLabel } from "./options.ts";
-import { attachPool, isPool, type PoolLike } from "./pool_work.ts";
+import { attachPool, type PoolLike } from "./pool_work.ts";
 import { startCallback } from "./sequence.ts";
 import type { AttachedServer, ShutdownState } from "./shutdown_state.ts";
 
@@ -84,18 +84,15 @@ function attachServer(state: ShutdownState, server: ServerLike, label: AttachOpt
  * one: an app may create several servers, as Fastify does for each address of localhost.
  */
 function attachSiblings(state: ShutdownState, server: HttpServer, label: AttachOptions["label"]): () => void {
-  return (runtime() === "bun" ? onBunConnection : onConnection)((other) => {
+  const attachSibling = (other: HttpServer | null | undefined) => {
     if (other == null || owners.has(other) || !isServer(other)) return;
     const own = server.listeners?.("request") ?? [];
     if (other.listeners?.("request").some((listener) => own.includes(listener))) attach(state, other, { label });
-  });
-}
-
-/** Calls `listener` with the server of each new connection. Returns a function that ends this. */
-function onConnection(listener: (server: HttpServer | null | undefined) => void): () => void {
+  };
+  if (runtime() === "bun") return onBunConnection(attachSibling);
   type Channels = Record<"subscribe" | "unsubscribe", (name: string, listener: (message: never) => void) => void>;
   const channels = builtin<Channels>("diagnostics_channel");
-  const connected = ({ socket: { server } }: { socket: { server?: HttpServer | null } }) => listener(server);
+  const connected = ({ socket }: { socket: { server?: HttpServer | null } }) => attachSibling(socket.server);
   channels?.subscribe("net.server.socket", connected);
   return () => channels?.unsubscribe("net.server.socket", connected);
 }
@@ -107,6 +104,12 @@ async function stop(state: ShutdownState, server: ServerLike, attached: Attached
   attached.stopListening();
   await state.releaseNextTurn();
   if (!state.counts) attached.cut(); // after the drain, nothing awaits its connections
+}
+
+/** Whether `value` is a Pool, of any copy of the module. An import of the class would be part of every bundle. */
+function isPool(value: unknown): value is PoolLike {
+  const pool = Object(value) as object;
+  return ["createTask", "map", "close", "cancel", "join"].every((name) => has(pool, name));
 }
 
 /** Whether `value` has the methods of a server. The apps of many frameworks have some of them too. */

@@ -1,6 +1,5 @@
 /**
- * Pools that are attached. A pool is known by its members, because there may be two copies of the module, and because
- * an import would be part of every bundle.
+ * Pools that are attached.
  *
  * @module
  */
@@ -21,12 +20,6 @@ export interface PoolLike {
   cancel(reason?: unknown): void;
   /** Resolves when nothing runs, is queued or is read; throws unobserved failures. */
   join(): Promise<void>;
-}
-
-/** Whether `value` is a Pool, of any copy of the module. */
-export function isPool(value: unknown): value is PoolLike {
-  const pool = Object(value) as Record<string, unknown>;
-  return ["createTask", "map", "close", "cancel", "join"].every((name) => typeof pool[name] === "function");
 }
 
 /** The calls of one pool. It is in the list of work while it is attached, and counts while it has calls. */

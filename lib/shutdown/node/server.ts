@@ -50,19 +50,32 @@ export class NodeServer implements AttachedServer {
     // Newer versions of node:http2 close their sessions in close(); the inherited close() of node:net does not.
     const net = isHttp2(server) ? builtin<{ Server: { prototype: HttpServer } }>("net")?.Server.prototype : undefined;
     this.#close = (net ?? server).close;
-    this.#interpose();
+    const { emit } = server;
+    const intercepting = (event: string, ...args: unknown[]): boolean => {
+      const [first, second] = args;
+      // Spreading costs more than the rest of this function, and all events of requests have two arguments.
+      const pass = args.length === 2
+        ? () => emit.call(server, event, first, second)
+        : () => emit.call(server, event, ...args);
+      return this.#intercept(event, first, second, pass);
+    };
+    // So it sees the server's events before all listeners, whenever they were added.
+    this.#undo.push(override(server, "emit", intercepting));
   }
 
   begin(): void {
     const server = this.#server;
-    this.#override(innerServer(server) ?? server, "closeIdleConnections", () => {});
-    this.#override(server, "close", (callback) => {
+    const close: HttpServer["close"] = (callback) => {
       const closed = this.#closeListener();
       if (typeof callback === "function") void closed.then(() => callback());
       return server;
-    });
-    // Disposal of node:http2 bypasses this close().
-    this.#override(server, ASYNC_DISPOSE, () => new Promise((resolve) => server.close(() => resolve())));
+    };
+    this.#undo.push(
+      override(innerServer(server) ?? server, "closeIdleConnections", () => {}),
+      override(server, "close", close),
+      // Disposal of node:http2 bypasses this close().
+      override(server, ASYNC_DISPOSE, () => new Promise((resolve) => server.close(() => resolve()))),
+    );
     if (this.#state.announces) this.#connections.announce();
   }
 
@@ -87,10 +100,6 @@ export class NodeServer implements AttachedServer {
     const server = this.#server;
     if (this.#closed !== undefined && !server.listening) return this.#closed;
     return this.#closed = new Promise((resolve) => this.#close.call(server, () => resolve()));
-  }
-
-  #override<T extends Partial<HttpServer>, K extends keyof T>(server: T, name: K, method: T[K]): void {
-    this.#undo.push(override(server, name, method));
   }
 
   sweep(): void {
@@ -120,20 +129,6 @@ export class NodeServer implements AttachedServer {
   detach(): void {
     this.#isDetached = true;
     for (const undo of this.#undo) undo();
-  }
-
-  /** Replaces the server's `emit` to see its events before all listeners, whenever they were added. */
-  #interpose(): void {
-    const server = this.#server;
-    const { emit } = server;
-    this.#override(server, "emit", (event, ...args) => {
-      const [first, second] = args;
-      // Spreading costs more than the rest of this function, and all events of requests have two arguments.
-      const pass = args.length === 2
-        ? () => emit.call(server, event, first, second)
-        : () => emit.call(server, event, ...args);
-      return this.#intercept(event, first, second, pass);
-    });
   }
 
   /** Sees one event, with its first two arguments. `pass` passes it to the listeners. Returns what `emit` returns. */
