@@ -91,11 +91,33 @@ export function adapter<C extends object>(
   };
 }
 
-/** The connections of a client, one after the other. */
-export class Connections {
+export type Subscribe = NonNullable<Backend["subscribe"]>;
+
+/** A client's events. */
+export interface Emitter {
+  on(event: string, listener: (...args: string[]) => void): unknown;
+}
+
+/**
+ * Functions to call at an event of a client. The adapter listens once: Bun's client takes one listener of each event, and
+ * Node warns of the eleventh, while each prefix has its own subscription.
+ */
+export class Callbacks<A extends unknown[] = []> extends Set<(...args: A) => void> {
+  call(...args: A): void {
+    for (const callback of [...this]) callback(...args);
+  }
+}
+
+/** The connection of a client for commands, and the subscriptions that follow it. */
+export class MainConnection {
+  /** The present one; another object for each. */
   present = { since: -Infinity };
   /** Whether commands may have been sent over the present one. */
   #isUp = true;
+  /** To call when the client is closed for good. */
+  readonly closed = new Callbacks();
+  /** To call when it may lead to another server than before. */
+  readonly moved = new Callbacks();
 
   /** Called before the client sends the commands that have waited, perhaps several times. */
   begun(): void {
@@ -108,44 +130,18 @@ export class Connections {
     if (this.#isUp) this.present = { since: -Infinity };
     this.#isUp = false;
   }
-}
 
-export type Subscribe = NonNullable<Backend["subscribe"]>;
-
-/** A client's events. */
-export interface Emitter {
-  on(event: string, listener: (...args: string[]) => void): unknown;
-  off(event: string, listener: (...args: string[]) => void): unknown;
-  getMaxListeners?(): number;
-  setMaxListeners?(limit: number): unknown;
-}
-
-/**
- * The listeners of one subscription on a client, which end together. While they last, the client's limit is higher by
- * one: Node warns of a leak above it, by default at 10 listeners, and each prefix has its own subscription.
- */
-export class Listeners {
-  readonly #client: Emitter;
-  readonly #ends: (() => void)[];
-
-  constructor(client: Emitter) {
-    this.#client = client;
-    this.#raiseLimit(1);
-    this.#ends = [() => this.#raiseLimit(-1)];
-  }
-
-  on(event: string, listener: (...args: string[]) => void): void {
-    this.#client.on(event, listener);
-    this.#ends.push(() => this.#client.off(event, listener));
-  }
-
-  end(): void {
-    for (const end of this.#ends.splice(0)) end();
-  }
-
-  #raiseLimit(by: number): void {
-    const limit = this.#client.getMaxListeners?.() ?? 0; // 0 means none
-    if (limit > 0) this.#client.setMaxListeners?.(limit + by);
+  /** Opens a subscription over a connection of its own, and returns the function that ends it. */
+  async follow(open: () => Promise<unknown>, close: () => void, onMoved: () => void): Promise<() => void> {
+    const end = () => {
+      this.closed.delete(end);
+      this.moved.delete(onMoved);
+      close();
+    };
+    this.closed.add(end);
+    await open().catch(orEnd(end));
+    this.moved.add(onMoved);
+    return end;
   }
 }
 

@@ -3,7 +3,15 @@
  *
  * @module
  */
-import { adapter, type Backend, checkClient, checkPush, type ClientOptions, orEnd } from "./backend.ts";
+import {
+  adapter,
+  type Backend,
+  checkClient,
+  checkPush,
+  type ClientOptions,
+  MainConnection,
+  type Subscribe,
+} from "./backend.ts";
 
 /** The members of a client that `bunRedis` uses. */
 export interface BunRedisClient {
@@ -45,65 +53,50 @@ export function bunRedis(client: BunRedisClient, options?: ClientOptions): Backe
   return backendOf(client, options);
 }
 
-/** The listeners of one client, which takes only one handler of each kind. */
-class Events {
-  readonly connect = new Set<() => void>();
-  readonly close = new Set<() => void>();
-  closed = false;
-
-  constructor(client: BunRedisClient) {
-    const { onconnect, onclose } = client as { onconnect: Handler; onclose: Handler };
-    const { connect, close } = this;
-    const closed = () => this.closed = true;
-    client.onconnect = function (this: BunRedisClient) {
-      for (const listener of [...connect]) listener();
-      onconnect?.call(this);
-    };
-    // The only notice of the end. Without it, the adapter's own connection would keep the process alive.
-    client.onclose = function (this: BunRedisClient, error?: unknown) {
-      closed();
-      for (const listener of [...close]) listener();
-      onclose?.call(this, error);
-    };
-  }
-}
-
 const backendOf = adapter((client: BunRedisClient, push): Backend => {
   checkClient(client, ["send", "duplicate"], "Bun (RedisClient)");
   checkPush(client, push, ["subscribe"]);
-  const events = new Events(client);
+  const main = new MainConnection();
+  let isClosed = false;
+  const { onconnect, onclose } = client as { onconnect: Handler; onclose: Handler };
+  client.onconnect = function (this: BunRedisClient) {
+    main.moved.call();
+    onconnect?.call(this);
+  };
+  // The only notice of the end. Without it, the adapter's own connection would keep the process alive.
+  client.onclose = function (this: BunRedisClient, error?: unknown) {
+    isClosed = true;
+    main.closed.call();
+    onclose?.call(this, error);
+  };
   const run = (command: string, what: string, keys: string[], args: string[]) =>
     client.send(command, [what, String(keys.length), ...keys, ...args]);
   return {
     evalsha: (sha, keys, args) => run("EVALSHA", sha, keys, args),
     eval: (script, keys, args) => run("EVAL", script, keys, args),
-    ...push && { subscribe: subscriber(client, events) },
+    ...push && { subscribe: subscriber(client, main) },
     library: "Bun (RedisClient)",
     get closed() {
-      return events.closed && !client.connected;
+      return isClosed && !client.connected;
     },
-    onClose: (listener) => void events.close.add(listener),
+    onClose: (listener) => void main.closed.add(listener),
   };
 });
 
-function subscriber(client: BunRedisClient, events: Events): NonNullable<Backend["subscribe"]> {
-  return async (channel, onMessage, onGap, onEnd) => {
+function subscriber(client: BunRedisClient, main: MainConnection): Subscribe {
+  return async (channel, onMessage, onGap, onEnd = () => {}) => {
     const duplicate = await client.duplicate();
     // Each reconnection needs a new subscription. If both last, the second message finds no waiter.
     const listen = async () => await duplicate.subscribe(channel, (message) => onMessage(message));
-    // The main connection may have moved to another server without this one.
-    const moved = () => onEnd?.();
-    const end = () => {
-      events.close.delete(end);
-      events.connect.delete(moved);
+    const open = async () => {
+      await listen();
+      duplicate.onconnect = () => void listen().then(onGap, () => {});
+      duplicate.onclose = () => onEnd(); // it no longer reconnects
+    };
+    const close = () => {
       duplicate.onconnect = duplicate.onclose = null;
       duplicate.close();
     };
-    events.close.add(end);
-    await listen().catch(orEnd(end));
-    events.connect.add(moved);
-    duplicate.onconnect = () => void listen().then(onGap, () => {});
-    duplicate.onclose = () => onEnd?.(); // it no longer reconnects
-    return end;
+    return await main.follow(open, close, onEnd);
   };
 }

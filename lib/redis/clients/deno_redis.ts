@@ -6,7 +6,7 @@
  */
 import { must } from "../../internal/check.ts";
 import { onceFor } from "../../internal/once.ts";
-import { type Backend, checkClient, Connections, refuse } from "./backend.ts";
+import { type Backend, checkClient, MainConnection, refuse } from "./backend.ts";
 import { type DenoRedisSubscriber, Subscriptions } from "./deno_subscriptions.ts";
 
 /** The members of a client that `denoRedis` uses. */
@@ -73,16 +73,16 @@ const subscriptionsOf = onceFor((subscriber: DenoRedisSubscriber) => new Subscri
 function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
   let connections = 0;
   let isReconnecting = false;
-  const each = new Connections();
+  const main = new MainConnection();
   client.addEventListener?.("connect", () => {
     connections++;
-    each.begun();
+    main.begun();
     isReconnecting = false;
     subscriptions?.move(); // it may be another server now
   });
   client.addEventListener?.("reconnecting", () => {
     isReconnecting = true;
-    each.lost();
+    main.lost();
   });
   // A client that is connecting again calls itself closed (0.41.2), and has an "end" after each ten attempts.
   const isClosed = () => client.isClosed === true && !isReconnecting;
@@ -106,7 +106,7 @@ function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
       return connections;
     },
     get connection() {
-      return each.present;
+      return main.present;
     },
     get closed() {
       return isClosed();

@@ -7,12 +7,12 @@ import { UnansweredError, withoutArguments } from "../errors.ts";
 import {
   adapter,
   type Backend,
+  Callbacks,
   checkClient,
   checkPush,
   type ClientOptions,
-  Connections,
   type Emitter,
-  Listeners,
+  MainConnection,
   orEnd,
   refuse,
   type Subscribe,
@@ -49,8 +49,6 @@ interface Connection extends Emitter {
   disconnect(): void;
 }
 
-type Stop = Awaited<ReturnType<Subscribe>>;
-
 /**
  * Creates a backend from a client of npm:ioredis. The same client gives the same backend.
  *
@@ -78,7 +76,7 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
   const connection = client as unknown as Connection;
   const cluster = connection.isCluster === true;
   const cork = new Cork();
-  const connections = new Connections();
+  const main = new MainConnection();
   let failure: unknown;
   const noteFailure = (error?: unknown) => void (failure = error);
   const noteSubscriber = (error?: unknown) => void (backend.subscriberFailure = withoutArguments(error));
@@ -88,11 +86,11 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
       return client.evalsha(sha, keys.length, ...keys, ...args);
     },
     eval: (script: string, keys: string[], args: string[]) => client.eval(script, keys.length, ...keys, ...args),
-    ...push && { subscribe: cluster ? clusterSubscriber(connection) : subscriber(client, connection, noteSubscriber) },
+    ...push && { subscribe: cluster ? clusterSubscriber(connection) : subscriber(client, main, noteSubscriber) },
     library: "npm:ioredis",
     cluster,
     get connection() {
-      return cluster ? undefined : connections.present;
+      return cluster ? undefined : main.present;
     },
     get failure() {
       return heldBack(connection) ?? failure;
@@ -102,15 +100,12 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
     get closed() {
       return client.status === "end";
     },
-    onClose: (listener: () => void) => void connection.on("end", listener),
+    onClose: (listener: () => void) => void main.closed.add(listener),
   };
+  connection.on("end", () => main.closed.call());
   noteFailures(connection, noteFailure);
   if (cluster) noteClusterFailures(connection, noteFailure);
-  countLosses(connection, () => {
-    backend.losses++;
-    connections.lost();
-  });
-  if (!cluster) noteConnections(connection, connections);
+  noteLosses(connection, main, () => backend.losses++);
   return backend;
 });
 
@@ -158,26 +153,28 @@ function heldBack({ delayQueue }: Connection): UnansweredError | undefined {
   return new UnansweredError(HELD_BACK[tryagain ? "tryagain" : "clusterdown"]);
 }
 
-/**
- * ioredis sends the commands that have waited as soon as it has read the last answer to its greeting, before its event.
- * Each part of an answer may be the last one.
- */
-function noteConnections(connection: Connection, connections: Connections): void {
-  connection.on("connecting", () => connections.begun());
+function noteLosses(connection: Connection, main: MainConnection, onLoss: () => void): void {
+  if (connection.isCluster === true) return void connection.on("-node", onLoss);
+  let isUp = connection.status === "ready";
+  let wasLost = false;
+  connection.on("connecting", () => main.begun());
+  // ioredis sends the commands that have waited as soon as it has read the last answer to its greeting, before its event.
+  // Each part of an answer may be the last one.
   connection.on("connect", () => {
     connection.stream?.prependListener?.("data", () => {
-      if (connection.status === "connect") connections.begun();
+      if (connection.status === "connect") main.begun();
     });
   });
-}
-
-function countLosses(connection: Connection, onLoss: () => void): void {
-  if (connection.isCluster === true) return void connection.on("-node", onLoss);
-  let up = connection.status === "ready";
-  connection.on("ready", () => up = true);
+  connection.on("ready", () => {
+    isUp = true;
+    if (wasLost) main.moved.call();
+  });
   connection.on("close", () => {
-    if (up) onLoss(); // emitted even after failed attempts to connect
-    up = false;
+    if (!isUp) return; // it has failed to connect
+    isUp = false;
+    wasLost = true;
+    main.lost();
+    onLoss();
   });
 }
 
@@ -187,28 +184,28 @@ function countLosses(connection: Connection, onLoss: () => void): void {
  */
 const OVERRIDE = { enableOfflineQueue: true, autoResubscribe: false };
 
-function subscriber(client: IoRedisClient, main: Connection, noteFailure: NoteFailure): Subscribe {
-  return async (channel, onMessage, onGap, onEnd) => {
+function subscriber(client: IoRedisClient, main: MainConnection, noteFailure: NoteFailure): Subscribe {
+  return async (channel, onMessage, onGap, onEnd = () => {}) => {
     const duplicate = client.duplicate(OVERRIDE) as Connection;
-    const listeners = new Listeners(main);
-    const end = () => {
-      listeners.end();
-      if (duplicate.status !== "end") duplicate.disconnect(); // on a connection that has ended it would set a timer
-    };
     duplicate.on("error", noteFailure); // it reconnects by itself
     duplicate.on("ready", () => noteFailure());
     duplicate.on("connect", () => duplicate.stream?.unref?.());
-    listeners.on("end", end);
-    await listen(duplicate, ["ready"], channel, onMessage, onGap).catch(orEnd(end));
-    duplicate.on("end", () => onEnd?.()); // its settings forbid to connect again
-    // After a reconnection, the main connection may lead to another server.
-    let wasDown = false;
-    listeners.on("close", () => wasDown = true);
-    listeners.on("ready", () => {
-      if (wasDown) onEnd?.();
-    });
-    return end;
+    duplicate.on("message", (_, message) => onMessage(message!));
+    const open = async () => {
+      await duplicate.subscribe(channel);
+      duplicate.on("ready", resubscriber(duplicate, channel, onGap));
+      duplicate.on("end", onEnd); // its settings forbid to connect again
+    };
+    const close = () => {
+      if (duplicate.status !== "end") duplicate.disconnect(); // on a connection that has ended it would set a timer
+    };
+    return await main.follow(open, close, onEnd);
   };
+}
+
+/** "ready" comes before a connection has subscribed again: subscribing once more resolves when that is done. */
+function resubscriber(connection: Connection, channel: string, onGap: () => void): () => void {
+  return () => void connection.subscribe(channel).then(onGap, () => {});
 }
 
 /**
@@ -216,27 +213,21 @@ function subscriber(client: IoRedisClient, main: Connection, noteFailure: NoteFa
  * of that connection, and needs none: in a cluster no waiter is skipped as unreachable.
  */
 function clusterSubscriber(cluster: Connection): Subscribe {
-  return (channel, onMessage, onGap) => listen(cluster, ["+node", "-node", "ready"], channel, onMessage, onGap);
-}
-
-async function listen(
-  connection: Connection,
-  gaps: string[],
-  channel: string,
-  onMessage: (message: string) => void,
-  onGap: () => void,
-): Promise<Stop> {
-  const listeners = new Listeners(connection);
-  listeners.on("message", (from, message) => {
-    if (from === channel) onMessage(message!);
-  });
-  await connection.subscribe(channel).catch(orEnd(() => listeners.end()));
-  // "ready" comes before it has subscribed again: subscribing once more resolves when that is done.
-  const gap = () => void connection.subscribe(channel).then(onGap, () => {});
-  for (const event of gaps) listeners.on(event, gap);
-  return async () => {
-    listeners.end();
-    await connection.unsubscribe(channel);
+  const messages = new Callbacks<[channel: string, message: string]>();
+  const gaps = new Callbacks();
+  cluster.on("message", (channel, message) => messages.call(channel!, message!));
+  for (const event of ["+node", "-node", "ready"]) cluster.on(event, () => gaps.call());
+  return async (channel, onMessage, onGap) => {
+    const receive = (from: string, message: string) => from === channel && onMessage(message);
+    const gap = resubscriber(cluster, channel, onGap);
+    messages.add(receive);
+    await cluster.subscribe(channel).catch(orEnd(() => messages.delete(receive)));
+    gaps.add(gap);
+    return async () => {
+      messages.delete(receive);
+      gaps.delete(gap);
+      await cluster.unsubscribe(channel);
+    };
   };
 }
 

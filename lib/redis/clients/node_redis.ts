@@ -9,13 +9,12 @@ import { StateError } from "../errors.ts";
 import {
   adapter,
   type Backend,
+  Callbacks,
   checkClient,
   checkPush,
   type ClientOptions,
-  Connections,
   type Emitter,
-  Listeners,
-  orEnd,
+  MainConnection,
   refuse,
   type Subscribe,
 } from "./backend.ts";
@@ -92,18 +91,18 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
     if (backend.failure !== undefined) answer.then(() => backend.failure = undefined, () => {});
     return answer;
   };
-  const connections = new Connections();
+  const [main, gaps] = [new MainConnection(), new Callbacks()];
   const backend = {
     evalsha: (sha: string, keys: string[], args: string[]) =>
       send(() => target().evalSha(sha, { keys, arguments: args })),
     eval: (script: string, keys: string[], args: string[]) =>
       send(() => target().eval(script, { keys, arguments: args })),
     ...push && {
-      subscribe: kind === "cluster" ? clusterSubscriber(events) : subscriber(client, events, noteFailure),
+      subscribe: kind === "cluster" ? clusterSubscriber(events, gaps) : subscriber(client, main, noteFailure),
     },
     library: nameOf(client, kind),
     get connection() {
-      return kind === "client" ? connections.present : undefined;
+      return kind === "client" ? main.present : undefined;
     },
     cluster: kind === "cluster",
     failure: undefined as unknown,
@@ -111,7 +110,7 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
     get closed() {
       return !client.isOpen;
     },
-    onClose: (listener: () => void) => void events.on(kind === "cluster" ? "disconnect" : "end", () => listener()),
+    onClose: (listener: () => void) => void main.closed.add(listener),
   };
   const failed = (error: unknown) => {
     backend.failure = error;
@@ -119,9 +118,14 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
     if (events.listenerCount?.("error") === 1) throw error;
   };
   events.on("error", failed);
-  events.on("ready", () => backend.failure = undefined);
-  events.on("connect", () => connections.begun()); // queued commands are sent with the greeting
-  events.on("reconnecting", () => connections.lost());
+  events.on("ready", () => {
+    backend.failure = undefined;
+    main.moved.call();
+  });
+  events.on("node-ready", () => gaps.call());
+  events.on(kind === "cluster" ? "disconnect" : "end", () => main.closed.call());
+  events.on("connect", () => main.begun()); // queued commands are sent with the greeting
+  events.on("reconnecting", () => main.lost());
   return backend;
 });
 
@@ -166,42 +170,30 @@ function withoutTimeouts(client: Client): NodeRedisClient {
  * A cluster client opens and closes its own connection for subscriptions. It has no event for the loss of that
  * connection, and needs none: in a cluster no waiter is skipped as unreachable.
  */
-function clusterSubscriber(cluster: Client): Subscribe {
+function clusterSubscriber(cluster: Client, gaps: Callbacks): Subscribe {
   return async (channel, onMessage, onGap) => {
     await cluster.subscribe(channel, onMessage);
-    const listeners = new Listeners(cluster);
-    listeners.on("node-ready", onGap);
+    gaps.add(onGap);
     return async () => {
-      listeners.end();
+      gaps.delete(onGap);
       await cluster.unsubscribe(channel);
     };
   };
 }
 
-function subscriber(client: NodeRedisClient, main: Client, noteFailure: (error?: unknown) => void): Subscribe {
-  return async (channel, onMessage, onGap, onEnd) => {
+function subscriber(client: NodeRedisClient, main: MainConnection, noteFailure: (error?: unknown) => void): Subscribe {
+  return async (channel, onMessage, onGap, onEnd = () => {}) => {
     const duplicate = client.duplicate!() as Client;
-    const listeners = new Listeners(main);
-    const end = () => {
-      listeners.end();
-      if (duplicate.isOpen) duplicate.destroy();
-    };
     duplicate.on("error", noteFailure); // without a listener it would end the process; it reconnects by itself
     duplicate.on("ready", () => noteFailure());
-    listeners.on("end", end);
     const open = async () => {
       await duplicate.connect();
       duplicate.unref?.();
       await duplicate.subscribe(channel, onMessage);
+      // Each broken or failed connection emits an error. A client that is no longer open does not reconnect.
+      duplicate.on("error", () => duplicate.isOpen || onEnd());
+      duplicate.on("ready", onGap); // it has subscribed again by then
     };
-    await open().catch(orEnd(end));
-    // Each broken or failed connection emits an error. A client that is no longer open does not reconnect.
-    duplicate.on("error", () => {
-      if (!duplicate.isOpen) onEnd?.();
-    });
-    // It has subscribed again by then.
-    duplicate.on("ready", onGap);
-    listeners.on("ready", () => onEnd?.()); // the main connection may lead to another server now
-    return end;
+    return await main.follow(open, () => duplicate.isOpen && duplicate.destroy(), onEnd);
   };
 }
