@@ -239,10 +239,10 @@ class Callback extends Cancellation implements Served {
 }
 
 /** Resolves after `ms` milliseconds, or as soon as the signal is aborted. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+export function pause(ms: number, signal?: AbortSignal, keepsAlive = true): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) resolve();
-    else onCancel({ signal, timeout: ms }, () => resolve());
+    else onCancel({ signal, timeout: ms, keepsAlive }, () => resolve());
   });
 }
 

@@ -29,6 +29,35 @@ function farServer() {
   return { known, backend };
 }
 
+/** Milliseconds after an acquire: at other times, no time would be left for one round trip after the reconnection. */
+for (const lostAt of [650, 850, 950]) {
+  test(`a client that is 150 ms away keeps a lease of 1,000 ms when it loses connection and scripts after ${lostAt} ms`, () =>
+    withFakeTime(async (time) => {
+      await computeDigests();
+      const { known, backend } = farServer();
+      let connection = { since: -Infinity };
+      let whenConnected: Promise<unknown> = Promise.resolve();
+      const client: Backend = {
+        evalsha: (...command) => whenConnected.then(() => backend.evalsha(...command)),
+        eval: (...command) => whenConnected.then(() => backend.eval(...command)),
+        get connection() {
+          return connection;
+        },
+      };
+      const call = watch(new RedisLock(client, "a", { ttl: 1000 }).acquire());
+      await time.pass(lostAt);
+      known.clear();
+      const next = connection = { since: -Infinity };
+      whenConnected = new Promise<void>((resolve) => setTimeout(resolve, 300))
+        .then(() => next.since = performance.now());
+      await time.pass(3000);
+      assert.equal(call.value!.signal.aborted, false);
+      const released = watch(call.value!.release());
+      await time.pass(350);
+      assert.equal(released.value, true);
+    }));
+}
+
 for (const ttl of [1000, 2000]) {
   test(`a cold client that is 150 ms away keeps leases of ${ttl} ms, also after SCRIPT FLUSH`, () =>
     withFakeTime(async (time) => {

@@ -98,6 +98,7 @@ for (const [missing, words] of [["+set", "SET"], ["+hset", "HSET"], ["+evalsha",
   redisTest(`without the right ${missing}, the error names it`, async ({ server }) => {
     await using app = await connectAs(server, rights.filter((right) => right !== missing));
     const { backend } = app;
+    if (missing === "+evalsha") await new RedisLock(backend, "b").acquire(); // a script's first command is an EVAL
     const call = missing === "+rpush"
       ? new RedisRateLimiter(backend, "a", 1, 1000).acquire()
       : missing === "+hset"

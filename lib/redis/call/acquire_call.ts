@@ -39,7 +39,7 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
   readonly adopts: string | undefined;
   /** Its position in the queue; 0 before the first answer. */
   position = 0;
-  heard!: Moment;
+  trustedFrom!: Moment;
   /** Of the grant, which has a larger one than all before; until then the last token at the server's answer. */
   fence = 0;
   /** The token of a push that has overtaken the first answer. */
@@ -75,7 +75,7 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
   protected take(answer: AcquireAnswer, sent: Moment): void {
     if (this.settled) return;
     if (answer.kind === "refused") throw new UnansweredError("the server has released this call already");
-    this.heard = sent;
+    this.trustedFrom = sent;
     const { what, limit } = this.spec;
     if (answer.otherLimit) warnDiffering(what, `${limit} permits`, `${answer.otherLimit} permits`);
     if (answer.kind === "waiting") {
@@ -144,7 +144,7 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
     if (this.settled) return;
     const isRenewed = this.spec.settings.renew === Infinity;
     if (this.position === 0) this.#pushed = fence;
-    else if (fence > this.fence && isRenewed && this.#canTrust(this.heard)) this.#grant(fence);
+    else if (fence > this.fence && isRenewed && this.#canTrust(this.trustedFrom)) this.#grant(fence);
     // An unrenewed lease must last for its whole ttl, and nothing may be left after a late push: the answer decides.
     else this.ask();
   }

@@ -102,7 +102,7 @@ export class Subscription {
     }
   }
 
-  #isHeard(): void {
+  #noteWorking(): void {
     this.#deafSince = this.#overdueAt = Infinity;
     this.#failure = undefined;
   }
@@ -170,7 +170,7 @@ export class Subscription {
     if (attempt !== this.#current) return void ignoreErrors(stop);
     attempt.stop = stop;
     this.#unconfirmed = 0;
-    this.#isHeard();
+    this.#noteWorking();
     this.#store.notDeaf?.();
     this.gaps++;
     // A hand-off may have come before the confirmation, but only to the first waiter of a queue.
@@ -221,7 +221,7 @@ export class Subscription {
   /** Ends a subscription that is no longer needed. */
   #retire(): void {
     this.#end();
-    this.#isHeard();
+    this.#noteWorking();
   }
 
   #end(): void {

@@ -48,8 +48,8 @@ export function denoRedis(client: DenoRedisClient, subscriber?: DenoRedisSubscri
   if (subscriber === undefined) return withoutPush(client);
   checkClient(subscriber, ["subscribe"], "jsr:@db/redis", "subscriber");
   checkSingle(subscriber, "subscriber");
-  const apart = (subscriber as unknown) !== client;
-  must(apart, "subscriber", "be a second connection: a client cannot run commands while it subscribes", subscriber);
+  const isSecond = (subscriber as unknown) !== client;
+  must(isSecond, "subscriber", "be a second connection: a client cannot run commands while it subscribes", subscriber);
   return withPush(client)(subscriber);
 }
 

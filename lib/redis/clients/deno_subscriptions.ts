@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { onCancel } from "../../internal/cancellation.ts";
+import { pause } from "../../internal/cancellation.ts";
 import { codeOf } from "../errors.ts";
 import { SUBSCRIBER_NOTICES } from "../times.ts";
 import { orEnd } from "./backend.ts";
@@ -100,7 +100,7 @@ export class Subscriptions {
     let isBack = false;
     const noteBack = () => void (isBack = true);
     this.#subscriber.addEventListener?.("connect", noteBack);
-    await new Promise<void>((resolve) => onCancel({ timeout: SUBSCRIBER_NOTICES, keepsAlive: false }, () => resolve()));
+    await pause(SUBSCRIBER_NOTICES, undefined, false);
     this.#subscriber.removeEventListener?.("connect", noteBack);
     return isBack || this.#subscriber.isClosed === true;
   }

@@ -30,12 +30,12 @@ export class LeaseDeadline {
   #wallAhead: number;
   #doubted = false;
 
-  /** @param heard When the command that confirmed the hold was sent. */
-  constructor({ ttl, renew }: Settings, heard: Moment) {
+  /** @param trustedFrom When the command that confirmed the hold was sent. */
+  constructor({ ttl, renew }: Settings, trustedFrom: Moment) {
     this.ttl = this.#confirmedTtl = ttl;
-    this.#renewsUntil = renew === 0 ? -Infinity : heard.at + renew;
-    this.#wallAhead = heard.wallAhead;
-    this.#set(heard.at + trusted(ttl));
+    this.#renewsUntil = renew === 0 ? -Infinity : trustedFrom.at + renew;
+    this.#wallAhead = trustedFrom.wallAhead;
+    this.#set(trustedFrom.at + trusted(ttl));
   }
 
   /** `at` on the wall clock. */

@@ -23,7 +23,7 @@ export interface Grant {
   readonly id: string;
   readonly fence: number;
   /** When the command that confirmed the hold was sent: it lasts for at least one ttl from then. */
-  readonly heard: Moment;
+  readonly trustedFrom: Moment;
   /** The hold that was taken over, if one was: the server may keep it for longer than one ttl. */
   readonly adopts: string | undefined;
 }
@@ -71,7 +71,7 @@ export class LeaseHold implements RenewableLease {
   constructor(grant: Grant) {
     this.spec = grant.spec;
     this.grant = grant;
-    this.deadline = new LeaseDeadline(grant.spec.settings, grant.heard);
+    this.deadline = new LeaseDeadline(grant.spec.settings, grant.trustedFrom);
     this.reschedule();
   }
 

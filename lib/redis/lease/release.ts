@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { onCancel } from "../../internal/cancellation.ts";
+import { onCancel, pause } from "../../internal/cancellation.ts";
 import { explain, mayHaveRun, NoAnswerError, UnknownOutcomeError } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import { within } from "../store/commands.ts";
@@ -38,7 +38,7 @@ export async function release(spec: ResourceSpec, id: string, until: number): Pr
       else if (!store.mayPass?.(error)) throw explain(`release ${what}`, error);
     }
     if (backend.closed || now() >= endsAt) break;
-    await pause(store, attempt);
+    await pause(backoff(attempt), store.closing);
   }
   if (lost === undefined) return false;
   if (!backend.closed && await isHeldBy(endsAt, answers, store)) return true;
@@ -72,15 +72,8 @@ export async function releaseInBackground(spec: ResourceSpec, id: string): Promi
       return;
     } catch { /* Every refusal may pass, since rights, for example, may change. */ }
     if (store.backend.closed) return;
-    await pause(store, failures, false);
+    await pause(backoff(failures), store.closing, false);
   }
-}
-
-/** Resolves when to try again, or once the client is closed. */
-function pause({ closing }: Store, failures: number, keepsAlive = true): Promise<void> {
-  return new Promise((resolve) => {
-    onCancel({ signal: closing, timeout: backoff(failures), keepsAlive }, () => resolve());
-  });
 }
 
 /** The time for one attempt. The last one may end slightly later: in less time, silence proves nothing. */

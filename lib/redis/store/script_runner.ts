@@ -20,8 +20,8 @@ export class ScriptRunner {
   readonly closing: AbortSignal;
   readonly #commands: Commands;
   readonly #portions: Pick<Portions, "send">;
-  /** The last time that each script was sent in full. */
-  readonly #sentInFull = new Map<Script, object>();
+  /** The connection over which each script was last sent in full; a new object each time. */
+  readonly #sentInFull = new Map<Script, { readonly over: Backend["connection"] }>();
 
   constructor(backend: Backend, portions: Pick<Portions, "send"> = new Portions()) {
     this.backend = backend;
@@ -34,55 +34,65 @@ export class ScriptRunner {
 
   /**
    * Resolves to the reply of a script. Settles when the client does, perhaps never; rejects with the client's own error.
+   * A script that the server does not know is sent in full by the first command that learns of it; others follow.
    *
    * @param command Counts as unanswered if it is. Afterwards, its moment is when the client had it and was connected.
    */
   async run(script: Script, keys: readonly string[], args: readonly string[], command?: Command): Promise<unknown> {
-    try {
-      const reply = await this.#send(script, keys as string[], args as string[], command); // no client changes them
-      if (command !== undefined) this.#commands.answered(command);
-      return reply;
-    } catch (error) {
-      if (command !== undefined && codeOf(error) !== "") this.#commands.answered(command);
-      command?.end();
-      throw scriptFailure(this.#causeOf(error), script.source, keys, this.backend.cluster === true);
-    }
-  }
-
-  /** A script that the server does not know is sent in full by the first command that learns of it; others follow. */
-  async #send(script: Script, keys: string[], args: string[], command?: Command): Promise<unknown> {
     const { backend } = this;
     let connection: Backend["connection"];
     let inFull = false;
     const handOver = () => {
       if (command?.sender.settled) return Promise.reject(new StateError("its call has ended"));
       connection = backend.connection;
+      // Of a new connection it is not known whether its server has the script, and a second round trip may come too late.
+      if (connection !== undefined && !this.#isLoaded(script, connection)) inFull = this.#sendsInFull(script);
       if (command !== undefined) this.#commands.add(command);
-      return inFull ? backend.eval(script.source, keys, args) : backend.evalsha(script.sha!, keys, args);
+      const [send, text] = inFull ? ["eval", script.source] as const : ["evalsha", script.sha!] as const;
+      return backend[send](text, keys as string[], args as string[]); // no client changes them
     };
     if (command !== undefined) command.isHeldBack = true;
-    // One promise for all calls, so that the first calls are sent in order.
-    if (script.sha === undefined) await (script.digest ??= digest(script));
     for (let isUrgent = command?.sender.isUrgent === true;; isUrgent = true) {
-      const known = this.#sentInFull.get(script);
-      if (inFull) this.#sentInFull.set(script, {});
+      let known: unknown;
       try {
+        // One promise for all calls, so that the first calls are sent in order.
+        if (script.sha === undefined) await (script.digest ??= digest(script));
+        known = this.#sentInFull.get(script);
+        if (inFull) this.#sendsInFull(script);
         const reply = await this.#portions.send(handOver, isUrgent);
-        // It ran after the client was connected.
-        if (command !== undefined && connection !== undefined) command.at = Math.max(command.at, connection.since);
+        if (command === undefined) return reply;
+        if (connection !== undefined) command.at = Math.max(command.at, connection.since); // it ran after that
+        this.#commands.answered(command);
         return reply;
       } catch (error) {
-        // It could arrive after the command that cancels this call.
-        if (codeOf(error) !== "NOSCRIPT" || command?.sender.settled) throw error;
-        inFull = this.#sentInFull.get(script) === known; // no other command has sent it meanwhile
+        const code = codeOf(error);
+        // Not once its call has settled: it could arrive after the command that cancels this call.
+        if (code === "NOSCRIPT" && !command?.sender.settled) {
+          inFull = this.#sentInFull.get(script) === known; // no other command has sent it meanwhile
+          continue;
+        }
+        if (command !== undefined && code !== "") this.#commands.answered(command);
+        command?.end();
+        throw scriptFailure(this.#causeOf(error), script.source, keys, backend.cluster === true);
       }
     }
   }
 
+  /** Whether the script was last sent in full over this connection. */
+  #isLoaded(script: Script, connection: Backend["connection"]): boolean {
+    const sent = this.#sentInFull.get(script);
+    return sent !== undefined && sent.over === connection;
+  }
+
+  #sendsInFull(script: Script): true {
+    this.#sentInFull.set(script, { over: this.backend.connection });
+    return true;
+  }
+
   /** Loads a script before it is needed. In a cluster, a command without keys may go to any node. */
   protected load(script: Script): void {
-    if (this.#sentInFull.has(script) || this.backend.cluster) return;
-    this.#sentInFull.set(script, {});
+    if (this.#isLoaded(script, this.backend.connection) || this.backend.cluster) return;
+    this.#sendsInFull(script);
     promised(() => this.backend.eval(script.source, [], [])).catch(() => this.#sentInFull.delete(script));
   }
 
