@@ -72,10 +72,7 @@ export function countWebSocket<S extends WebSocketLike | RawSocketLike>(
   state.inFlight.sweepSome(); // nothing reports the end of some sockets
   state.inFlight.add(entry);
   discountUpgrade((socket as { readonly _socket?: object })._socket ?? socket); // that of the package ws
-  if (state.phase === "serving") return closed;
-  // Bun's callback comes inside close(), before the caller has the returned function.
-  if (isServerWebSocket(adapter)) void Promise.resolve().then(() => state.attempt(() => entry.onShutdown()));
-  else state.attempt(() => entry.onShutdown());
+  if (state.phase !== "serving") entry.closeLate();
   return closed;
 }
 
@@ -113,6 +110,17 @@ class OpenSocket extends InFlight {
     if (isOpening) socket.addEventListener!("open", () => this.#state.attempt(() => this.onShutdown()), { once: true });
     if (this.#close === undefined) closeGoingAway(socket);
     else if (!isOpening) void this.#closeByCaller(this.#close);
+  }
+
+  /**
+   * Closes a socket that was opened after the signal. While the listener is about to close, it waits for that: the client
+   * would connect anew, and might be reset. Bun calls back inside close(), so the caller has to have its function before.
+   */
+  closeLate(): void {
+    const { held } = this.#state;
+    const close = () => this.isListed && this.#state.attempt(() => this.onShutdown());
+    if (held !== undefined || isServerWebSocket(this.#socket)) void Promise.resolve(held).then(close);
+    else close();
   }
 
   override cut(): void {

@@ -62,6 +62,27 @@ test("GracefulShutdown: a WebSocket that is added while others are told is told 
   assert.deepEqual([drained, errors], [true, [boom]]);
 });
 
+test("GracefulShutdown: a WebSocket that opens while the listener is about to close is closed once it is closed", async () => {
+  const shutdown = quiet();
+  const events: string[] = [];
+  shutdown.handler(() => new Response());
+  shutdown.attach({ shutdown: () => Promise.resolve(void events.push("listener")) });
+  shutdown.request();
+  const sockets = ["late", "gone"].map((name) => {
+    const socket = Object.assign(new EventTarget(), {
+      close() {
+        events.push(name);
+        socket.dispatchEvent(new globalThis.Event("close"));
+      },
+    });
+    return socket;
+  });
+  for (const socket of sockets) shutdown.webSocket(socket);
+  sockets[1]!.dispatchEvent(new globalThis.Event("close"));
+  assert.equal((await shutdown.finished).ok, true);
+  assert.deepEqual(events, ["listener", "late"]);
+});
+
 test("GracefulShutdown: the platform's own WebSocket, which knows no 1001, is closed", async () => {
   const shutdown = quiet();
   const codes: (number | undefined)[] = [];
