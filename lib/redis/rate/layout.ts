@@ -52,6 +52,7 @@ if head then
 end
 if not head or over <= now then
   head, kept, seen, shift, blocked, longest, last, back, isListed, callers = nil, 0, 0, 0, 0, 0, 0, 0, true, nil
+  count, missing, since, more = nil, nil, nil, nil
   call('LTRIM', KEYS[2], '1', '0') -- starts without a head have no time
 end
 if seen + 1 - now > shift then shift = seen + 1 - now end -- the server's clock stands still, or was set back
@@ -102,8 +103,8 @@ const fill = `for j = #levels + 1, width do levels[j] = 0 end`;
  * ARGV[1]: the caller's limits and intervals, those of buckets below 0, such as [[20,5],[1000000,-60000000]]. ARGV[3] and
  * further: permits of each budget.
  */
-export const functions = `
-local levels = head and { select(11, decode(head)) } or {}
+export const budgets = `
+local levels = more and { select(11, decode(head)) } or { count, missing, since }
 local limits, spans = unpack(cjson.decode(ARGV[1]))
 local n, permits, hasWindow = #limits, {}, false
 local isChanged = false -- even if the call takes nothing
@@ -116,7 +117,27 @@ end
 local other = callers ~= ARGV[1] and callers or nil
 local width = spans[n] > 0 and 3 * n - 2 or 3 * n
 ${fill}
+`;
 
+/**
+ * Counts `starts` of each budget at the moment `at`, below 0 for a reward of a bucket. `former`: the levels of other
+ * callers' buckets.
+ */
+export const take = `
+  for i = 1, #starts do
+    local j, p = 3 * i - 2, starts[i]
+    levels[j] = (levels[j] or 0) + (p > 0 and p or 0)
+    if spans[i] and spans[i] < 0 then
+      if p ~= 0 then levels[j + 1], levels[j + 2] = ${missingAt("at", ...bucketOf("levels"))} + p, at end
+    elseif former then
+      levels[j + 1], levels[j + 2] = former[j + 1] or levels[j + 1], former[j + 2] or levels[j + 2]
+    end
+  end
+  last = at
+`;
+
+/** Uses what `begin` and `budgets` set. */
+export const functions = `
 local function read(text)
   local all = { decode(text) }
   local turn = table.remove(all, 1)
@@ -161,18 +182,8 @@ local function list()
   flush()
   isChanged = true
 end
--- Counts \`starts\` of each budget, below 0 for a reward of a bucket; \`former\`: the levels of other callers' buckets.
 local function take(at, starts, former)
-  for i = 1, #starts do
-    local j, p = 3 * i - 2, starts[i]
-    levels[j] = (levels[j] or 0) + (p > 0 and p or 0)
-    if spans[i] and spans[i] < 0 then
-      if p ~= 0 then levels[j + 1], levels[j + 2] = ${missingAt("at", ...bucketOf("levels"))} + p, at end
-    elseif former then
-      levels[j + 1], levels[j + 2] = former[j + 1] or levels[j + 1], former[j + 2] or levels[j + 2]
-    end
-  end
-  last = at
+${take}
 end
 -- When the caller's budgets allow these starts behind all entries but the last k, with the levels at that place; or
 -- sooner, if that is at \`by\` or before.
@@ -212,6 +223,7 @@ ${store}
 end
 `;
 
+/** Uses what `functions` sets. */
 export const edit = `
 -- Takes the last k entries off the list, with the starts of each.
 local function cut(k)
@@ -241,6 +253,7 @@ local function put(calls, x, delay, is)
 end
 `;
 
+/** Uses what `functions` sets. */
 export const search = `
 -- The k of the call with this number, unless it was given back or is over.
 local function find(mine)

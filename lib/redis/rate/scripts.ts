@@ -13,6 +13,7 @@ import { type Script, script } from "../scripts/script.ts";
 import {
   begin,
   bucketOf,
+  budgets,
   CHANGE,
   edit,
   filled,
@@ -22,6 +23,7 @@ import {
   MOST_COUNTED,
   search,
   store,
+  take,
   VOID,
 } from "./layout.ts";
 
@@ -42,35 +44,47 @@ const BUCKET = ["missing", "since", "limit", "span"] as const;
  * caller with others, if there is one.
  */
 export const start: Script = script(`${begin}
--- The usual case: one budget, that of the last caller; it starts now, and there is nothing to drop.
-local limit, span = string.match(ARGV[1], '^%[%[(%d+)%],%[(-?%d+)%]%]$')
-if limit and callers == ARGV[1] and ARGV[2] ~= '-1' and last < moment and blocked <= moment and not more then
-  local p, levels, isFree = ARGV[3] + 0, nil, false
-  limit, span, count = limit + 0, span + 0, count + p
-  if span < 0 then
-    isFree = missing + p <= limit or ${filled(...BUCKET)} <= moment
-    levels = { count, p == 0 and missing or ${missingAt("moment", ...BUCKET)} + p, p == 0 and since or moment }
-  elseif isListed and not missing then
-    levels = { count }
-    isFree = count <= limit or p == 0
-    if not isFree then -- the gate is over, or one behind it
-      local text = call('LINDEX', KEYS[2], -floor(limit / p)) or call('LINDEX', KEYS[2], '0')
-      local turn, total = decode(text or encode(0, 0))
-      isFree = turn > 1e12 and turn + span <= moment and total >= count - limit and count < ${MOST_COUNTED}
-    end
-    if isFree and count % ${LOOK} < p then
-      local text = call('LINDEX', KEYS[2], '${LOOK - 1}')
-      local turn = text and decode(text) or moment
-      isFree = max(turn, -turn) + longest > moment
-    end
-    if isFree and call('RPUSH', KEYS[2], encode(moment, count)) == 1 then kept = 0 end -- the list is new
-  end
-  if isFree then
+-- One bucket, that of the last caller, which has the permits.
+if missing and not more and callers == ARGV[1] and ARGV[2] ~= '-1' and last < moment and blocked <= moment then
+  local limit, span = string.match(ARGV[1], '^%[%[(%d+)%],%[(-%d+)%]%]$')
+  limit, span = (limit or 0) + 0, (span or 1) + 0
+  local p = ARGV[3] + 0
+  if span < 0 and (missing + p <= limit or ${filled(...BUCKET)} <= moment) then
+    local levels = { count + p, ${missingAt("moment", ...BUCKET)} + p, moment }
     local life = ceil(longest / 1000)
-    last, isListed = moment, span > 0
+    last, isListed = moment, false
     ${store}
     return moment
   end
+end
+${budgets}
+-- Other budgets that allow a start now, with nothing to drop.
+local isFree, isDue = ARGV[2] ~= '-1' and last < moment and blocked <= moment and (isListed or not hasWindow), false
+for i = 1, isFree and n or 0 do
+  local p, j = permits[i], 3 * i - 2
+  local total = levels[j] + p
+  if spans[i] < 0 then
+    isFree = isFree and (levels[j + 1] + p <= limits[i] or ${filled(...bucketOf("levels"))} <= moment)
+  elseif total > limits[i] and p > 0 then -- the gate is over, or one behind it
+    local text = call('LINDEX', KEYS[2], -floor(limits[i] / p)) or call('LINDEX', KEYS[2], '0')
+    local all = text and { decode(text) } or {}
+    isFree = isFree and (all[1] or 0) > 1e12 and all[1] + spans[i] <= moment
+      and (all[j + 1] or 0) >= total - limits[i] and total < ${MOST_COUNTED}
+  end
+  isDue = isDue or hasWindow and total % ${LOOK} < p
+end
+if isDue then
+  local text = call('LINDEX', KEYS[2], '${LOOK - 1}')
+  local turn = text and decode(text) or moment
+  isFree = isFree and max(turn, -turn) + longest > moment
+end
+if isFree then
+  local at, starts, former, life = moment, permits, nil, ceil(longest / 1000)
+  ${take}
+  isListed, callers = hasWindow, ARGV[1]
+  if hasWindow and call('RPUSH', KEYS[2], encode(at, unpack(levels))) == 1 then kept = 0 end -- the list is new
+  ${store}
+  return other and { 1, 0, at, other } or at
 end
 ${functions}
 if hasWindow then list() end
@@ -102,7 +116,7 @@ return { 1, wait, at, other }
  * ARGV[2]: the number of the call, and then its permits. Returns 1 wait number, as start. A call that is late goes behind
  * those that may have started since its turn. One that is not there, as after a loss of data, goes to the end.
  */
-export const again: Script = script(`${begin}${functions}${edit}${search}
+export const again: Script = script(`${begin}${budgets}${functions}${edit}${search}
 local mine = ARGV[2] + 0
 local k = find(mine)
 local each = k and entry(k)
@@ -134,7 +148,7 @@ return { 1, at - moment, mine }
  * ARGV[2]: the number of the call, and then its permits. Returns 1, or 0 if there is nothing to give back any more. A
  * start without an entry gives a bucket what surely is still missing; the order of numbers tells one that runs twice.
  */
-export const giveBack: Script = script(`${begin}${functions}${edit}${search}
+export const giveBack: Script = script(`${begin}${budgets}${functions}${edit}${search}
 local mine = ARGV[2] + 0
 local k = find(mine)
 if not k and (hasWindow or mine <= back or mine > last) then return 0 end
@@ -164,7 +178,7 @@ return 1
 `);
 
 /** ARGV[2]: µs to block, and then the starts of each budget to count; below 0 to give back. Returns 1. */
-export const change: Script = script(`${begin}${functions}${edit}
+export const change: Script = script(`${begin}${budgets}${functions}${edit}
 if hasWindow then list() end
 local calls = cut(last > moment and after(moment) or 0) -- those that sleep until their turn
 if ARGV[2] + 0 > 0 then blocked = max(blocked, moment + ARGV[2]) end
