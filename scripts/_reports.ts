@@ -1,5 +1,5 @@
-/** Reads JUnit reports of Deno, Node and Bun, and the journals of tests/_one_failure.ts. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+/** Reads the journals of tests/_one_failure.ts, and the output of run-times. */
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface Case {
@@ -8,34 +8,8 @@ export interface Case {
   readonly failure: string | undefined;
 }
 
-const CASE = /<testcase\b([^>]*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g;
-const FAILURE = /<(failure|error|skipped)\b([^>]*?)(?:\/>|>([\s\S]*?)<\/\1>)/;
-const ENTITIES: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
-
-/**
- * The tests of a report; a skipped test has failed. Node reports each file like a test, which is a case only if it
- * failed.
- */
-export function casesOf(report: string): Case[] {
-  return [...report.matchAll(CASE)].flatMap(([, attributes, content = ""]): Case[] => {
-    const name = text(/\bname="([^"]*)"/.exec(attributes!)?.[1] ?? "");
-    const [, kind, about, body] = FAILURE.exec(content) ?? [];
-    if (kind === undefined) return /_test\.m?[jt]s$/.test(name) ? [] : [{ name, failure: undefined }];
-    const message = text(/\bmessage="([^"]*)"/.exec(about!)?.[1] ?? kind);
-    return [{ name, failure: text(body ?? "").trim() || message }];
-  });
-}
-
-function text(escaped: string): string {
-  return escaped.replace(
-    /&(?:#(x?)([\da-f]+)|(\w+));/gi,
-    (all, hex, code, name) => name ? ENTITIES[name] ?? all : String.fromCodePoint(Number.parseInt(code, hex ? 16 : 10)),
-  );
-}
-
 /** The tests that began, with their own failures; one that has not ended failed by that. */
 export function journalOf(folder: string): Case[] {
-  if (!existsSync(folder)) return [];
   return readdirSync(folder).flatMap((file) => {
     const cases = new Map<string, string | undefined>();
     for (const line of readFileSync(join(folder, file), "utf8").trimEnd().split("\n")) {
@@ -48,10 +22,11 @@ export function journalOf(folder: string): Case[] {
 
 const RUNNING = "still running when its step was ended";
 
-/** The same cases, whose failures are those of the bodies where they are known: Bun reports the first uncaught error. */
-export function withCauses(cases: readonly Case[], journal: readonly Case[]): Case[] {
-  const causes = new Map(journal.map(({ name, failure }) => [name, failure]));
-  return cases.map((one) => ({ ...one, failure: one.failure && (causes.get(one.name) ?? one.failure) }));
+/** The same cases, with the failures in the output of Bun, which fails a test at an uncaught error while its body goes on. */
+export function withFailuresOfBun(cases: readonly Case[], output: string): Case[] {
+  const found = withoutColors(output).matchAll(/^((?:(?!\((?:pass|fail)\)).*\n)*)\(fail\) (.+?)(?: \[.*\])?$/gm);
+  const failures = new Map([...found].map(([, error, name]) => [name, error!.trim()]));
+  return cases.map((one) => ({ ...one, failure: one.failure ?? failures.get(one.name) }));
 }
 
 /**
@@ -62,7 +37,7 @@ export function uncaughtIn(output: string, failures: readonly Case[]): string[] 
   const plain = withoutColors(output);
   const found = [
     ...plain.matchAll(/^(\S.* \(uncaught error\)\n.+(?:\n(?! *\n|This error was not caught).+)*)/gm),
-    ...(failures.every(isConsequence) ? plain.matchAll(/^# Unhandled error between tests\n-+\n([^]*?)\n-{9}/gm) : []),
+    ...(failures.length === 0 ? plain.matchAll(/^# Unhandled error between tests\n-+\n([^]*?)\n-{9}/gm) : []),
   ];
   return [...new Set(found.map(([, text]) => text!))];
 }
@@ -78,21 +53,8 @@ export function firstCause(output: string): string {
   return (found?.[0] ?? "").split(/\n *\n/)[0]!.split("\n").slice(0, 8).map((line) => `    ${line}`).join("\n");
 }
 
-/**
- * Leaks, where another test has failed before, tests that an uncaught error left no time to begin, and Node's failure of
- * a file that cannot be loaded, which does not name the error.
- */
-const CONSEQUENCE = /^(Leaks detected|Cancelled|skipped|\[Error: test failed\])/;
-
-/** Whether another failure, or an error outside of all tests, may be the cause of this one. */
-export function isConsequence({ failure }: Case): boolean {
-  return CONSEQUENCE.test(failure!);
-}
-
-/** The failed tests with their errors, causes before consequences. */
 export function failuresOf(cases: readonly Case[]): Case[] {
-  const failed = cases.filter(({ failure }) => failure !== undefined);
-  return [...failed.filter((one) => !isConsequence(one)), ...failed.filter(isConsequence)];
+  return cases.filter(({ failure }) => failure !== undefined);
 }
 
 /** A failed test on a screen. */

@@ -6,36 +6,31 @@ export interface Step {
   readonly name: string;
   /** Seconds. A busy machine takes several times as long as a quiet one. */
   readonly limit: number;
-  /** The names of the JUnit reports that it writes, which are those of run-times. */
-  readonly reports: readonly string[];
-  /** Its command, which writes its reports into the folder. */
-  readonly command: (folder: string) => string[];
+  /** Whether it runs tests in this process or others. Otherwise its exit code counts. */
+  readonly hasTests: boolean;
+  readonly command: readonly string[];
 }
 
 const deno = Deno.execPath();
 
-function step(name: string, limit: number, reports: Step["reports"], command: Step["command"]): Step {
-  return { name, limit, reports, command };
-}
+const task = (name: string, limit: number, ...args: string[]): Step => {
+  return { name: [name, ...args].join(" "), limit, hasTests: false, command: [deno, "task", name, ...args] };
+};
 
-/** A task without a report: its exit code counts. */
-const task = (name: string, limit: number, ...args: string[]): Step =>
-  step([name, ...args].join(" "), limit, [], () => [deno, "task", name, ...args]);
-
-/** A task that runs `deno test`. */
-const testTask = (name: string, limit: number): Step =>
-  step(name, limit, ["deno"], (folder) => [deno, "task", name, `--junit-path=${folder}/deno.xml`]);
+const testTask = (name: string, limit: number): Step => ({ ...task(name, limit), hasTests: true });
 
 /** Test files in Deno, as they are typed on the command line, in this number of processes. */
 const inDeno = (name: string, limit: number, files: readonly string[], jobs = JOBS / 2): Step => {
-  const command = ["env", `DENO_JOBS=${jobs}`, deno, "test", "-A", "--no-check", "--parallel"];
-  return step(name, limit, ["deno"], (folder) => [...command, `--junit-path=${folder}/deno.xml`, ...files]);
+  const command = ["env", `DENO_JOBS=${jobs}`, deno, "test", "-A", "--no-check", "--parallel", ...files];
+  return { name, limit, hasTests: true, command };
 };
 
-const inOthers = (name: string, limit: number, runTimes: readonly string[], ...args: string[]): Step => {
-  const command = [deno, "run", "-A", "scripts/test_in.ts", ...runTimes, ...args];
-  return step(name, limit, runTimes, (folder) => [...command, `--junit=${folder}`]);
-};
+/** A step for each run-time, so that each has to run tests. */
+const inOthers = (what: string, limit: number, runTimes: readonly string[], ...args: string[]): Step[] =>
+  runTimes.map((runTime) => {
+    const command = [deno, "run", "-A", "scripts/test_in.ts", runTime, ...args];
+    return { name: what + runTime, limit, hasTests: true, command };
+  });
 
 /** Of the long tests, these meet a run-time's own sockets and processes. */
 const LONG = ["redis_examples", "redis_reconnect", "redis_servers", "shutdown_process", "deno_serve", "queue"].map(
@@ -48,9 +43,7 @@ export const ci: readonly Step[] = [
   task("check", 480),
   task("npm", 300, "--quick"),
   testTask("test:deep", 900),
-  inOthers("bun", 480, ["bun"], "--differing"),
-  inOthers("node20", 600, ["node20"], "--differing"),
-  inOthers("node", 600, ["node"], "--differing"),
+  ...inOthers("", 600, ["bun", "node20", "node"], "--differing"),
   inDeno("long", 600, LONG, JOBS),
 ];
 
@@ -62,9 +55,9 @@ export const nightly: readonly Step[] = [
   task("check", 600),
   testTask("test", HOUR),
   testTask("test:deep", HOUR),
-  inOthers("others", HOUR, ["node20", "node", "bun"]),
+  ...inOthers("", HOUR, ["node20", "node", "bun"]),
   inDeno("long", 2 * HOUR, ["tests/long"]),
-  inOthers("long in others", 2 * HOUR, ["node20", "node", "bun"], ...longFiles()),
+  ...inOthers("long in ", 2 * HOUR, ["node20", "node", "bun"], ...longFiles()),
   task("test:deep", 2 * HOUR, "--minutes", "30"),
   task("explore", HOUR),
   task("explore", HOUR, "redis"),
@@ -76,5 +69,5 @@ export const nightly: readonly Step[] = [
   task("test:browser", 1200),
   task("docs", 600),
   task("bench", HOUR),
-  step("redis instructions", HOUR, [], () => [deno, "run", "-A", "bench/redis_instructions.ts"]),
+  { ...task("redis instructions", HOUR), command: [deno, "run", "-A", "bench/redis_instructions.ts"] },
 ];

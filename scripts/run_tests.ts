@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { Groups, JOBS } from "./_groups.ts";
-import { casesOf, failuresOf, show } from "./_reports.ts";
+import { failuresOf, journalOf, show } from "./_reports.ts";
 import { run } from "./_run.ts";
 import { newSeeds } from "./_seeds.ts";
 import { deepFiles, everyday } from "./_test_files.ts";
@@ -33,9 +33,8 @@ const what = files.length > 0
   : `the ${isDeep ? "deep" : "everyday"} tests`;
 const time = files.length > 0 ? "" : ": one to two minutes on two quiet cores";
 console.error(`Running ${what} in Deno${time}.\n`);
-const folder = mkdtempSync(join(tmpdir(), "interlock-report-"));
-const wanted = options.find((option) => option.startsWith("--junit-path="))?.slice("--junit-path=".length);
-const report = wanted ?? join(folder, "deno.xml");
+const folder = mkdtempSync(join(tmpdir(), "interlock-journal-"));
+const journal = process.env["TEST_JOURNAL"] ?? folder;
 
 function mistake(text: string): never {
   console.error(
@@ -48,14 +47,13 @@ const groups = new Groups();
 const { status } = await run(Deno.execPath(), [
   ...["test", "-A", "--no-check", "--parallel", "--trace-leaks"],
   ...options,
-  ...(wanted === undefined ? [`--junit-path=${report}`] : []),
   ...(files.length > 0 ? files : isDeep ? deepFiles() : groups.of(everyday())),
 ], {
-  env: { DENO_JOBS: String(JOBS), ...(isDeep ? { TEST_DEPTH: "deep" } : {}) },
+  env: { TEST_JOURNAL: journal, DENO_JOBS: String(JOBS), ...(isDeep ? { TEST_DEPTH: "deep" } : {}) },
   working: (seconds) => `${seconds} s: still running`,
 });
 
-const failures = existsSync(report) ? failuresOf(casesOf(readFileSync(report, "utf8"))) : [];
+const failures = failuresOf(journalOf(journal));
 rmSync(folder, { recursive: true });
 groups[Symbol.dispose]();
 if (status === 0) {

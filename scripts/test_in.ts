@@ -1,6 +1,6 @@
 /**
  * Runs the test files in other run-times:
- * `deno run -A scripts/test_in.ts node20 node bun [--junit=DIR] [--package] [--differing] [FILE…]`.
+ * `deno run -A scripts/test_in.ts node20 node bun [--package] [--differing] [FILE…]`.
  *
  * - node20: Node 20, which strips no types: scripts/transpile.mjs hands every file to esbuild as it is loaded.
  * - node22, node24: the same.
@@ -12,7 +12,6 @@
  * Run-times that are not installed come from npm.
  */
 import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { Groups, JOBS, parts } from "./_groups.ts";
@@ -23,31 +22,27 @@ import { differs, everywhere } from "./_test_files.ts";
 const NODE_22 = "22.23.3";
 const NODE_24 = "24.21.0";
 
-/** The commands that together run the files, at the same time, each with a report of its own. */
-const runners: Record<string, (junit: string | undefined) => string[][]> = {
-  node20: (junit) => nodeTest(onPath("node", "v20.") ?? nodeOfNpm(NODE_20), junit),
-  node22: (junit) => nodeTest(nodeOfNpm(NODE_22), junit),
-  node24: (junit) => nodeTest(nodeOfNpm(NODE_24), junit),
-  node: (junit) => nodeTest(nodeOfNpm(NEWEST_NODE), junit),
-  bun: (junit) =>
-    parts(files, JOBS).map((part, i) => [
+/** The commands that together run the files, at the same time. */
+const runners: Record<string, () => string[][]> = {
+  node20: () => nodeTest(onPath("node", "v20.") ?? nodeOfNpm(NODE_20)),
+  node22: () => nodeTest(nodeOfNpm(NODE_22)),
+  node24: () => nodeTest(nodeOfNpm(NODE_24)),
+  node: () => nodeTest(nodeOfNpm(NEWEST_NODE)),
+  bun: () =>
+    parts(files, JOBS).map((part) => [
       ...(onPath("bun", BUN) ? ["bun"] : ["npx", "--yes", `bun@${BUN}`]),
       ...["test", "--timeout=120000"],
       ...(values.package ? ["--preload=./scripts/built.mjs"] : []),
-      ...(junit === undefined ? [] : ["--reporter=junit", `--reporter-outfile=${junit}${i}.xml`]),
       ...part.map((file) => `./${file}`),
     ]),
 };
 
-function nodeTest(node: string, junit: string | undefined): string[][] {
-  const reporters = junit === undefined ? [] : ["spec", "stdout", "junit", `${junit}.xml`].map(
-    (value, i) => `--test-reporter${i % 2 === 0 ? "" : "-destination"}=${value}`,
-  );
+function nodeTest(node: string): string[][] {
   const hooks = values.package ? ["--import=./scripts/built.mjs"] : [];
   // Node's own choice of jobs is one fewer than there are cores, which suits the long tests.
   const jobs = chosen.length > 0 ? [] : [`--test-concurrency=${JOBS}`];
-  const options = ["--import=./scripts/transpile.mjs", ...hooks, "--test", ...jobs];
-  return [[node, ...options, ...reporters, ...(chosen.length > 0 ? files : groups.of(files, true))]];
+  const options = ["--import=./scripts/transpile.mjs", ...hooks, "--test", "--test-reporter=spec", ...jobs];
+  return [[node, ...options, ...(chosen.length > 0 ? files : groups.of(files, true))]];
 }
 
 function onPath(command: string, version: string): string | undefined {
@@ -57,7 +52,7 @@ function onPath(command: string, version: string): string | undefined {
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { junit: { type: "string" }, package: { type: "boolean" }, differing: { type: "boolean" } },
+  options: { package: { type: "boolean" }, differing: { type: "boolean" } },
 });
 const names = positionals.filter((one) => one in runners);
 const chosen = positionals.filter((one) => !(one in runners));
@@ -67,7 +62,7 @@ if (names.length === 0 || files.length === 0) throw new Error("Cannot test: noth
 const groups = new Groups();
 let failed = false;
 for (const name of names) {
-  const commands = runners[name]!(values.junit && join(values.junit, name));
+  const commands = runners[name]!();
   console.log(`\n== ${name}: ${files.length} files, ${commands[0]![0]}`);
   const working = (seconds: number) => `${seconds} s: still running in ${name}`;
   const outcomes = await Promise.all(commands.map(([command, ...args]) => run(command!, args, { working })));

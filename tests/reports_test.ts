@@ -1,40 +1,26 @@
-/** The count of CI: a skipped test is never a success, and the failed tests come in a useful order. */
+/** What CI prints at its end. */
 import assert from "node:assert/strict";
-import { casesOf, failuresOf, firstCause, isConsequence, show } from "../scripts/_reports.ts";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { failuresOf, firstCause, journalOf, show } from "../scripts/_reports.ts";
 import { test } from "./_test.ts";
 
-const report = (...cases: string[]) => `<testsuites>${cases.join("\n")}</testsuites>`;
-const PASSED = `<testcase name="a &gt; b" time="0"/>`;
-const FAILED = `<testcase name="c"><failure message="no">1 &#60; 2&#10;at &quot;x&quot;</failure></testcase>`;
-const LEAKS = `<testcase name="d"><failure message="Leaks detected">Leaks detected:\n  - A timer</failure></testcase>`;
-const CANCELLED = `<testcase name="g"><failure message="Cancelled">Cancelled</failure></testcase>`;
-const SKIPPED = `<testcase name="e"><skipped type="skipped"/></testcase>`;
-const BUN = `<testcase name="f" file="f_test.ts">\n<failure type="Error" message="says it" />\n</testcase>`;
-
-test("reports: names and errors are read as they were written", () => {
-  assert.deepEqual(casesOf(report(PASSED, FAILED, BUN)), [
-    { name: "a > b", failure: undefined },
-    { name: "c", failure: '1 < 2\nat "x"' },
-    { name: "f", failure: "says it" },
+test("reports: a test that has not ended has failed, and a failure is shown with the first lines of its error", () => {
+  const folder = mkdtempSync(join(tmpdir(), "interlock-journal-"));
+  const entries = [{ began: "a" }, { passed: "a" }, { began: "b" }, { failed: "b", error: "1 < 2\nat x" }, {
+    began: "c",
+  }];
+  writeFileSync(join(folder, "1.jsonl"), entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
+  const cases = journalOf(folder);
+  rmSync(folder, { recursive: true });
+  assert.deepEqual(cases.map(({ name }) => name), ["a", "b", "c"]);
+  const failures = failuresOf(cases);
+  assert.deepEqual(failures.map(({ name, failure }) => [name, failure]), [
+    ["b", "1 < 2\nat x"],
+    ["c", "still running when its step was ended"],
   ]);
-});
-
-test("reports: a skipped test has failed", () => {
-  assert.deepEqual(failuresOf(casesOf(report(PASSED, SKIPPED))), [{ name: "e", failure: "skipped" }]);
-});
-
-test("reports: a file is a case only if it failed", () => {
-  const file = `name="tests/lock_test.ts" classname="test"`;
-  assert.deepEqual(casesOf(report(`<testcase ${file}/>`)), []);
-  const [broken] = casesOf(report(`<testcase ${file}><failure message="exit code 1"></failure></testcase>`));
-  assert.deepEqual(broken, { name: "tests/lock_test.ts", failure: "exit code 1" });
-});
-
-test("reports: causes come before leaks and cancelled tests, and are shown with the first lines of their error", () => {
-  const failures = failuresOf(casesOf(report(LEAKS, CANCELLED, PASSED, FAILED)));
-  assert.deepEqual(failures.map(({ name }) => name), ["c", "d", "g"]);
-  assert.deepEqual(failures.map(isConsequence), [false, true, true]);
-  assert.equal(show(failures[0]!), 'FAILED c\n    1 < 2\n    at "x"');
+  assert.equal(show(failures[0]!), "FAILED b\n    1 < 2\n    at x");
 });
 
 test("reports: the first cause of a failed check is its first error", () => {
