@@ -24,8 +24,12 @@ const RUNNING = "still running when its step was ended";
 
 /** The same cases, with the failures in the output of Bun, which fails a test at an uncaught error while its body goes on. */
 export function withFailuresOfBun(cases: readonly Case[], output: string): Case[] {
-  const found = withoutColors(output).matchAll(/^((?:(?!\((?:pass|fail)\)).*\n)*)\(fail\) (.+?)(?: \[.*\])?$/gm);
-  const failures = new Map([...found].map(([, error, name]) => [name, error!.trim()]));
+  // A text before each result, then the result and the name.
+  const parts = withoutColors(output).split(/^\((pass|fail)\) (.+?)(?: \[.*\])?$/m);
+  const failures = new Map<string, string>();
+  for (let i = 0; i + 2 < parts.length; i += 3) {
+    if (parts[i + 1] === "fail") failures.set(parts[i + 2]!, parts[i]!.trim());
+  }
   return cases.map((one) => ({ ...one, failure: one.failure ?? failures.get(one.name) }));
 }
 
