@@ -12,14 +12,14 @@ import { test } from "./_page.ts";
 const FOR_SERVERS = /^graceful_shutdown/;
 const FILES = [...readdirSync("tests").filter((file) => /[a-z]_test\.ts$/.test(file)), "browser/harmless.ts"];
 
-/** The source is replaced by the package, and Node's modules by stand-ins. */
+/** The source is replaced by the package, and Node's modules and the runner by stand-ins. */
 const stand: Plugin = {
   name: "stand in",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^(\.\.\/)+(mod|lib\/.*)\.ts$/ }, ({ path }) => ({
       path: resolve("npm", path.replace(/^(\.\.\/)+/, "").replace(/ts$/, "js")),
     }));
-    onResolve({ filter: /^node:test$/ }, () => ({ path: resolve("tests/browser/_node_test.js") }));
+    onResolve({ filter: /\/_test\.ts$/ }, () => ({ path: resolve("tests/browser/_test.js") }));
     onResolve({ filter: /^node:(process|assert\/strict)$/ }, ({ path }) => ({ path, namespace: "stand-in" }));
     onLoad({ filter: /process/, namespace: "stand-in" }, () => ({
       contents: "export const env = {}; export default { env, on() {}, off() {} };", // nothing warns there
@@ -33,7 +33,7 @@ const stand: Plugin = {
 
 /** The file and all of its imports, unless one of them needs a machine. */
 async function bundle(file: string): Promise<string | undefined> {
-  const contents = `import "./tests/${file}"; import { run } from "node:test"; globalThis.outcome = run();`;
+  const contents = `import "./tests/${file}"; import { run } from "./tests/_test.ts"; globalThis.outcome = run();`;
   try {
     const { outputFiles } = await build({
       stdin: { contents, resolveDir: "." },
@@ -67,3 +67,7 @@ for (const file of FILES.filter((file) => !FOR_SERVERS.test(file))) {
     expect(passed).toBeGreaterThan(0);
   });
 }
+
+test("no stand-in is missing", async () => {
+  expect(await bundle("lock_test.ts")).toBeDefined();
+});

@@ -1,11 +1,11 @@
-/** A `node:test` for browsers: tests are collected, and run one after the other when `run` is called. */
+/** `tests/_test.ts` for browsers: tests are collected, and run one after the other when `run` is called. */
 const tests = [];
 
-export function test(name, _options, fn) {
+export const runtime = "node";
+
+export function test(name, fn) {
   tests.push({ name, fn });
 }
-
-export function after() {}
 
 // Taken before a test puts a fake clock in their place.
 const { setTimeout, clearTimeout } = globalThis;
