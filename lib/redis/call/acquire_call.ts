@@ -17,7 +17,7 @@ import type { Grant } from "../lease/lease_hold.ts";
 import { releaseInBackground } from "../lease/release.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import type { Command } from "../store/commands.ts";
-import type { AcquireAnswer, AcquireRequest, Granted, Waiting } from "../store/store.ts";
+import type { AcquireAnswer, AcquireRequest, Waiting } from "../store/store.ts";
 import { AFTER_LIFE_END, heartbeatOf, jitterOf, LIFE_ENDS_APART, type Moment, now, trusted } from "../times.ts";
 import { ServerCall } from "./server_call.ts";
 import type { Listener } from "./subscription.ts";
@@ -83,7 +83,9 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
       else if (!answer.unfinished) this.refuse();
       if (answer.unfinished) this.ask();
     } else if (this.#canTrust(sent)) {
-      this.#granted(answer);
+      this.#hold(answer.fence, answer.weight);
+      const hasMissed = this.position !== 0 && this.spec.holders === "weighted";
+      if (hasMissed) this.spec.namespace.subscription.checkFirstOf(this.queue); // that waiter may hold too
     } else {
       if (!this.retry.grantedTooLate()) throw new UnansweredError("the answer came too late");
       return this.ask();
@@ -94,12 +96,6 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
   /** Whether any time is left of a lease that the server has granted or prolonged since that moment. */
   #canTrust(sent: Moment): boolean {
     return sent.at + trusted(this.spec.settings.ttl) > now();
-  }
-
-  #granted({ fence, weight }: Granted): void {
-    this.#grant(fence, weight);
-    const missed = this.position !== 0 && this.spec.holders === "weighted";
-    if (missed) this.spec.namespace.subscription.checkFirstOf(this.queue); // that waiter may hold too
   }
 
   #queued(answer: Waiting, sent: Moment): void {
@@ -144,14 +140,14 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
     if (this.settled) return;
     const isRenewed = this.spec.settings.renew === Infinity;
     if (this.position === 0) this.#pushed = fence;
-    else if (fence > this.fence && isRenewed && this.#canTrust(this.trustedFrom)) this.#grant(fence);
+    else if (fence > this.fence && isRenewed && this.#canTrust(this.trustedFrom)) this.#hold(fence);
     // An unrenewed lease must last for its whole ttl, and nothing may be left after a late push: the answer decides.
     else this.ask();
   }
 
   // Settled.
 
-  #grant(fence: number, weight = this.spec.weight): void {
+  #hold(fence: number, weight = this.spec.weight): void {
     this.fence = fence;
     this.grant(new LeaseHandle(this), weight);
   }

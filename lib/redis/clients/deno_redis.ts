@@ -84,8 +84,6 @@ function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
     isReconnecting = true;
     main.lost();
   });
-  // A client that is connecting again calls itself closed (0.41.2), and has an "end" after each ten attempts.
-  const isClosed = () => client.isClosed === true && !isReconnecting;
   // After a loss, the client sends a command again over its next connection. If the server answers that with an error,
   // such as NOSCRIPT after a restart, it tries for half a minute, with all other commands behind (0.41.2). An error in
   // a pipeline is an answer to it.
@@ -97,7 +95,7 @@ function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
     return answer;
   };
   const commands = pipeline ?? client;
-  return {
+  const backend: Backend = {
     evalsha: (sha, keys, args) => reply(commands.evalsha(sha, keys, args)),
     eval: (script, keys, args) => reply(commands.eval(script, keys, args)),
     ...subscriptions && { subscribe: subscriptions.subscribe.bind(subscriptions) },
@@ -108,12 +106,11 @@ function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
     get connection() {
       return main.present;
     },
+    // A client that is connecting again calls itself closed (0.41.2), and has an "end" after each ten attempts.
     get closed() {
-      return isClosed();
+      return client.isClosed === true && !isReconnecting;
     },
-    onClose: (listener) =>
-      client.addEventListener?.("end", () => {
-        if (isClosed()) listener();
-      }),
+    onClose: (listener) => client.addEventListener?.("end", () => backend.closed && listener()),
   };
+  return backend;
 }

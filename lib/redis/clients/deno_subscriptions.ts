@@ -35,12 +35,6 @@ export interface DenoRedisSubscription {
   unsubscribe(channel: string): Promise<unknown>;
 }
 
-/** The listener of one channel. */
-interface Receiver {
-  onMessage(message: string): void;
-  onEnd?: (() => void) | undefined;
-}
-
 export class Subscriptions {
   readonly #subscriber: DenoRedisSubscriber;
   // undefined implies that no confirmed channel is in #channels
@@ -48,7 +42,8 @@ export class Subscriptions {
   #moving: Promise<void> | undefined;
   /** The server's answer to the last SUBSCRIBE, if that was an error: the client shows it to the receiving loop alone. */
   #refusal: unknown;
-  readonly #channels = new Map<string, Receiver>();
+  /** The listener of each channel. */
+  readonly #channels = new Map<string, { onMessage(message: string): void; onEnd(): void }>();
 
   constructor(subscriber: DenoRedisSubscriber) {
     this.#subscriber = subscriber;
@@ -58,9 +53,9 @@ export class Subscriptions {
     channel: string,
     onMessage: (message: string) => void,
     onGap: () => void,
-    onEnd?: () => void,
+    onEnd: () => void = () => {},
   ): Promise<() => Promise<void>> {
-    const receiver: Receiver = { onMessage, onEnd };
+    const receiver = { onMessage, onEnd };
     await this.#moving;
     const refusal = this.#refusal;
     this.#refusal = undefined;
@@ -112,7 +107,7 @@ export class Subscriptions {
     return subscription;
   }
 
-  #remove(channel: string, receiver: Receiver): void {
+  #remove(channel: string, receiver: object): void {
     if (this.#channels.get(channel) === receiver) this.#channels.delete(channel);
   }
 
@@ -134,6 +129,6 @@ export class Subscriptions {
     this.#subscription = undefined;
     const receivers = [...this.#channels.values()];
     this.#channels.clear();
-    for (const { onEnd } of receivers) onEnd?.();
+    for (const { onEnd } of receivers) onEnd();
   }
 }

@@ -75,11 +75,12 @@ const NOT_CONNECTED = "the client is not connected; call `await client.connect()
 const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   checkClient(client, ["evalSha", "eval", "on"], LIBRARY);
   if (isNodeRedis4(client)) refuse(client, LIBRARY);
-  const kind = kindOf(client);
-  checkSentinel(client, push && kind === "sentinel");
+  const maker = makerOf(client);
+  const [isSingle, isCluster] = [maker === "createClient", maker === "createCluster"];
+  checkSentinel(client, push && maker === "createSentinel");
   checkPush(client, push, ["subscribe"]);
   const events = client as unknown as Client;
-  const quick = kind === "client" ? withoutTimeouts(events) : client;
+  const quick = isSingle ? withoutTimeouts(events) : client;
   const target = () => events.isReady ? quick : client;
   const noteFailure = (error: unknown) => backend.subscriberFailure = error;
   let wasOpen = client.isOpen;
@@ -97,14 +98,12 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
       send(() => target().evalSha(sha, { keys, arguments: args })),
     eval: (script: string, keys: string[], args: string[]) =>
       send(() => target().eval(script, { keys, arguments: args })),
-    ...push && {
-      subscribe: kind === "cluster" ? clusterSubscriber(events, gaps) : subscriber(client, main, noteFailure),
-    },
-    library: nameOf(client, kind),
+    ...push && { subscribe: isCluster ? clusterSubscriber(events, gaps) : subscriber(client, main, noteFailure) },
+    library: nameOf(client, maker),
     get connection() {
-      return kind === "client" ? main.present : undefined;
+      return isSingle ? main.present : undefined;
     },
-    cluster: kind === "cluster",
+    cluster: isCluster,
     failure: undefined as unknown,
     subscriberFailure: undefined as unknown,
     get closed() {
@@ -123,30 +122,26 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
     main.moved.call();
   });
   events.on("node-ready", () => gaps.call());
-  events.on(kind === "cluster" ? "disconnect" : "end", () => main.closed.call());
+  events.on(isCluster ? "disconnect" : "end", () => main.closed.call());
   events.on("connect", () => main.begun()); // queued commands are sent with the greeting
   events.on("reconnecting", () => main.lost());
   return backend;
 });
 
-const MAKERS = {
-  client: "createClient",
-  cluster: "createCluster",
-  pool: "createClientPool",
-  sentinel: "createSentinel",
-};
-
-/** Only a cluster lists masters, only a pool counts clients, and only a Sentinel client knows Sentinels. */
-function kindOf(client: object): keyof typeof MAKERS {
-  if ("masters" in client) return "cluster";
-  if ("totalClients" in client) return "pool";
-  return "getSentinelNode" in client ? "sentinel" : "client";
+/**
+ * The function that has made a client. Only a cluster lists masters, only a pool counts clients, and only a Sentinel
+ * client knows Sentinels.
+ */
+function makerOf(client: object): string {
+  if ("masters" in client) return "createCluster";
+  if ("totalClients" in client) return "createClientPool";
+  return "getSentinelNode" in client ? "createSentinel" : "createClient";
 }
 
 /** Names the kind, with the version for a Sentinel client. */
-function nameOf(client: object, kind: keyof typeof MAKERS): string {
-  const version = kind !== "sentinel" ? "" : "duplicate" in client ? " 6" : " 5";
-  return `${MAKERS[kind]} of ${LIBRARY}${version}`;
+function nameOf(client: object, maker: string): string {
+  const version = maker !== "createSentinel" ? "" : "duplicate" in client ? " 6" : " 5";
+  return `${maker} of ${LIBRARY}${version}`;
 }
 
 /** In version 5 it has neither `duplicate` nor an event for a subscription that has moved to another server. */

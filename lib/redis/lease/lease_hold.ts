@@ -42,18 +42,12 @@ function warnOfLoss(store: Store, { message, cause }: LeaseLostError): void {
   warn(`${words}. Work under a lease should end when lease.signal aborts.`, "INTERLOCK_LEASE_LOST");
 }
 
-/** A caller of `extend()` that waits for the server's confirmation. */
-interface Extension {
-  readonly number: number;
-  resolve(): void;
-  reject(error: unknown): void;
-}
-
 export class LeaseHold implements RenewableLease {
   readonly spec: ResourceSpec;
   readonly grant: Grant;
   readonly deadline: LeaseDeadline;
-  #extensions: Extension[] = [];
+  /** The callers of `extend()` that wait for the server's confirmation, by the numbers of their requests. */
+  #extensions: { readonly number: number; resolve(): void; reject(error: unknown): void }[] = [];
   /** The failure of the last command that sets the end; undefined after a success. */
   #failure: unknown;
   /** When the first command without an answer was sent that sets the end. */
@@ -94,10 +88,10 @@ export class LeaseHold implements RenewableLease {
 
   /** Why it can no longer be extended. */
   #refusal(): Error {
-    const act = `Cannot extend ${this.spec.what}`;
-    if (this.#end === "released") return new NotHeldError(`${act}: it was released`);
+    const refusal = `Cannot extend ${this.spec.what}`;
+    if (this.#end === "released") return new NotHeldError(`${refusal}: it was released`);
     const why = this.wasCut ? ", because the client was closed" : "";
-    return new LeaseLostError(`${act}: the lease is lost${why}`, { cause: this.#end });
+    return new LeaseLostError(`${refusal}: the lease is lost${why}`, { cause: this.#end });
   }
 
   release(): void {
