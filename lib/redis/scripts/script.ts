@@ -7,6 +7,8 @@
  * @module
  */
 
+import { IDLE_KEPT } from "../times.ts";
+
 /** A script and its digest. */
 export interface Script {
   readonly source: string;
@@ -74,11 +76,13 @@ end
 /** Extends the lives of keys. */
 export const lives = `
 -- Never shortens a life. With \`write\` it always writes, which cannot grow memory and lets later writes pass maxmemory.
--- Else a life that is too short becomes half a minute longer than needed, so that most calls find it long enough. Returns
--- whether it was too short.
+-- A life that is too short becomes longer than needed by a ttl, so that most calls find it long enough; but by less than
+-- idle keys are kept: if only one of two keys is looked at, the other one lasts, too. Returns whether it was too short.
 local function keep(key, ms, write)
   local left = call('PTTL', key)
-  if write or left < ms then call('PEXPIRE', key, math.max(left, ms + 30000)) end
+  if write or left < ms then call('PEXPIRE', key, math.max(left, ms + math.min(ms - ${IDLE_KEPT}, ${
+  IDLE_KEPT / 2
+}))) end
   return left < ms
 end
 `;
