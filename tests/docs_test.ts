@@ -99,6 +99,13 @@ test("the README and the site list every page of the guide", () => {
   for (const file of files) assert.ok(listed.has(file), file);
 });
 
+test("the first code of a page fits into the columns that a first screen shows", () => {
+  for (const file of documents().filter((file) => file.endsWith(".md"))) {
+    const [, code = ""] = /^```\w*\n([^]*?)^```/m.exec(read(file)) ?? [];
+    for (const line of code.split("\n")) assert.ok(line.length <= 73, `${file}: ${line}`);
+  }
+});
+
 test("the index of names has each public name once, and no other", () => {
   const tables = read("docs/reference.md").split(/\n{2,}/).filter((block) => /^\|[^|]*\| name /.test(block));
   const cells = tables.flatMap((table) => table.split("\n")).flatMap((line) => line.split("|").slice(2));
