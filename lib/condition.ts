@@ -30,7 +30,7 @@ import {
   WaitQueue,
   wake,
 } from "./internal/wait_queue.ts";
-import { cannot, describe, timedOutError, type WaitedFor } from "./internal/waited_for.ts";
+import { cannot, describe, timedOutError, UNOBSERVED, type WaitedFor } from "./internal/waited_for.ts";
 import { wrapped } from "./internal/wrap.ts";
 import { ClosedError, NotHeldError } from "./errors.ts";
 import { Lock } from "./lock.ts";
@@ -187,6 +187,7 @@ export class Condition implements Acquirable<Guard> {
     return promised(() => {
       const limits = readWaitOptions(options);
       this.#checkOpen();
+      // One for all rounds: it lends nothing before begin(), but notes a cancellation from now on
       const wait = new LentWait(this.#target, this.#queue, this.#mutex, this.#hold(this.#target));
       throwIfAborted(limits);
       if (limits?.timeout === 0) throw timedOutError(this.#target, 0);
@@ -215,6 +216,7 @@ export class Condition implements Acquirable<Guard> {
     this.#checkOpen();
     const hold = this.#hold(this.#target);
     throwIfAborted(limits);
+    // One for all rounds: it lends nothing before begin(), but notes a cancellation from now on
     const wait = new LentWait(this.#target, this.#queue, this.#mutex, hold);
     if (limits !== undefined) wait.cancellation = new CallCancellation(limits, wait, this.#queue);
     try {
@@ -293,7 +295,7 @@ export class Condition implements Acquirable<Guard> {
  * is lent to this wait, so releasing the guard ends it.
  */
 class LentWait extends Waiter<void> implements Owner {
-  readonly kind = ""; // observers know it as a wait for the condition
+  readonly kind = UNOBSERVED; // observers see the wait for the condition
   readonly name = undefined;
   readonly isHeld = false;
   readonly #queue: WaitQueue<void>;

@@ -26,7 +26,7 @@ import {
   WaitQueue,
   wake,
 } from "./internal/wait_queue.ts";
-import { closedError, describe, type WaitedFor } from "./internal/waited_for.ts";
+import { closedError, describe, UNOBSERVED, type WaitedFor } from "./internal/waited_for.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
 /** Returned by every put that need not wait, to allocate no promise for each. */
@@ -90,7 +90,7 @@ export class Queue<T> implements AsyncIterable<T> {
     this.#capacity = capacity;
     this.#getTarget = { ...describe("queue", "get from queue", name), group: this };
     this.#putTarget = { ...describe("queue", "put into queue", name), group: this };
-    this.#joinTarget = describe("", "join queue", name);
+    this.#joinTarget = describe(UNOBSERVED, "join queue", name);
   }
 
   /** The name shown in error messages and diagnostics. */

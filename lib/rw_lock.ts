@@ -8,7 +8,7 @@ import { NotHeldError } from "./errors.ts";
 import { hook, step } from "./internal/hook.ts";
 import { Permits, type PermitsOwner } from "./internal/permits.ts";
 import { Hold, runHolding, setOwner } from "./internal/hold.ts";
-import { nameClass } from "./internal/class_name.ts";
+import { setClassName } from "./internal/class_name.ts";
 import { show } from "./internal/show.ts";
 import { COPY, exposeState } from "./internal/state.ts";
 import { closeQueues, type Waiter, WaitQueue } from "./internal/wait_queue.ts";
@@ -240,7 +240,7 @@ class WriterHold extends Hold implements WriterGuard {
   readonly #side: Side;
 
   static {
-    nameClass(WriterHold, "Guard");
+    setClassName(WriterHold, "Guard");
   }
 
   constructor(side: Side) {

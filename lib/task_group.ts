@@ -23,7 +23,7 @@ import { setDisposal } from "./internal/dispose.ts";
 import { show } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
 import { rejectAll, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
-import { cannot, describe, type WaitedFor } from "./internal/waited_for.ts";
+import { cannot, describe, UNOBSERVED, type WaitedFor } from "./internal/waited_for.ts";
 import { UnobservedFailures } from "./internal/unobserved.ts";
 import { wrapped } from "./internal/wrap.ts";
 import { ClosedError } from "./errors.ts";
@@ -168,7 +168,7 @@ export class TaskGroup implements AsyncDisposable {
     const most = Math.min(limit, Number.MAX_SAFE_INTEGER);
     this.#places = new Places(most, { name, maxWaiting: Infinity });
     this.#places.most = most;
-    this.#joinTarget = describe("", "join task group", name);
+    this.#joinTarget = describe(UNOBSERVED, "join task group", name);
     this.#outer = signal;
   }
 
@@ -288,7 +288,7 @@ export class TaskGroup implements AsyncDisposable {
     this.#begin();
     try {
       throwIfAborted(this);
-      place = await this.#places.acquire(this.#places, 1);
+      place = await this.#places.acquire(this.#places, 1); // cancel() rejects the calls that wait
       throwIfAborted(this);
       return await callIn(place, fn, this.signal);
     } catch (error) {

@@ -4,7 +4,7 @@
  * @module
  */
 import { checkTimeout, promised, readWaitOptions } from "./internal/check.ts";
-import { nameClass } from "./internal/class_name.ts";
+import { setClassName } from "./internal/class_name.ts";
 import { Lock } from "./lock.ts";
 import type { Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
@@ -30,7 +30,7 @@ export class TimeoutLock extends Lock {
   readonly #timeout: number;
 
   static {
-    nameClass(TimeoutLock, "TimeoutLock");
+    setClassName(TimeoutLock, "TimeoutLock"); // bundlers would change it
   }
 
   /**

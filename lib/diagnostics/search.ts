@@ -12,8 +12,13 @@ import { findDeadlocks } from "./deadlock.ts";
 import { type Finding, heldLong, stuck, waitedLong } from "./finding.ts";
 import { hub } from "./hub.ts";
 
-/** How long a wait, a hold and a wait in a deadlock may last, in ms. */
-export type Limits = Readonly<Record<"waited" | "held" | "self", number>>;
+/** Times in ms after which an acquisition is found, as in the options of `watchdog`. */
+export interface Limits {
+  readonly waited: number;
+  readonly held: number;
+  /** For a wait in a deadlock, with its own hold or with other runs. */
+  readonly self: number;
+}
 
 export class Search {
   readonly #self: number;

@@ -4,8 +4,8 @@
  * @module
  */
 
-/** Names a class. */
-export function nameClass(Class: object, name: string): void {
+/** Sets the name of a class. */
+export function setClassName(Class: object, name: string): void {
   Object.defineProperty(Class, "name", { value: name, configurable: true });
 }
 

@@ -5,7 +5,7 @@
  * @module
  */
 import { printable } from "./check.ts";
-import { classOf, nameClass } from "./class_name.ts";
+import { classOf, setClassName } from "./class_name.ts";
 
 /**
  * Shows these members of a class's instances. Undefined members are left out, and so is `closed` while it is false.
@@ -19,7 +19,7 @@ export function show<T extends object, S extends object = T>(
   keys: readonly (keyof S & string)[],
   stateOf = (thing: T): S => thing as unknown as S,
 ): void {
-  nameClass(Class, name);
+  setClassName(Class, name);
   (Class.prototype as Record<symbol, Inspect>)[Symbol.for("nodejs.util.inspect.custom")] = function (
     _,
     options,

@@ -14,6 +14,9 @@ export interface WaitedFor extends Resource {
   readonly action?: string;
 }
 
+/** The kind of an inner wait, which observers do not see. */
+export const UNOBSERVED = "";
+
 /** Describes a target that is waited for but never held. */
 export function describe(kind: string, action: string, name?: string): WaitedFor {
   return { kind, name, isHeld: false, action };

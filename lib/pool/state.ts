@@ -10,7 +10,7 @@ import { step } from "../internal/hook.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
 import { sharedController } from "../internal/platform.ts";
 import { grant, refused, Waiter, WaitQueue } from "../internal/wait_queue.ts";
-import { closedError, describe, type WaitedFor } from "../internal/waited_for.ts";
+import { closedError, describe, UNOBSERVED, type WaitedFor } from "../internal/waited_for.ts";
 import type { StartQueue } from "../internal/start_queue.ts";
 import { type TakenFailures, UnobservedFailures } from "../internal/unobserved.ts";
 import { Call, readCall } from "./call.ts";
@@ -61,7 +61,7 @@ export class PoolState {
     this.creating = { ...targetOf(name === undefined ? "create task" : "create task in pool"), isStart: true };
     this.running = targetOf("run in pool");
     this.mapping = targetOf("map in pool");
-    this.#joinTarget = describe("", "join pool", name);
+    this.#joinTarget = describe(UNOBSERVED, "join pool", name);
   }
 
   setLimit(limit: number): void {

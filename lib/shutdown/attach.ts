@@ -102,7 +102,7 @@ async function stop(state: ShutdownState, server: ServerLike, attached: Attached
   await attached.awaitCalm();
   state.servers.set(server, attached);
   attached.stopListening();
-  await state.releaseNextTurn();
+  await state.resumeNextTurn(); // what awaitCalm() held back
   if (!state.counts) attached.cut(); // after the drain, nothing awaits its connections
 }
 

@@ -11,8 +11,8 @@ import { type ShutdownState, TURN } from "./shutdown_state.ts";
 
 /** The longest wait, in ms: an overloaded server never has a turn without connections. */
 const LONGEST = 250;
-/** The longest wait on Node until the process has used 250 ms of CPU time: if it gets little, it has few turns. */
-const LONGEST_STARVED = 2_000;
+/** The longest wait on Node until the process has used STARVED ms of CPU time: if it gets little, it has few turns. */
+const [LONGEST_STARVED, STARVED] = [2_000, 250];
 /** Number of steps in which the idle time is waited, and their maximum number while no request arrives. */
 const [STEPS, MOST_STEPS] = [10, 25];
 /** Maximum duration of a brief turn in ms, with and without a timer. */
@@ -23,7 +23,8 @@ const SHARE = 1 / 25;
 /**
  * Resolves after a brief turn of the event loop without arrivals, after 250 ms, or when the shutdown is forced. On Node
  * it takes up to 2 s while the process has used less than 250 ms of CPU time. So a busy server closes its listener in
- * time, and a server that waits for a processor empties its accept queue first. Holds back requests until release().
+ * time, and a server that waits for a processor empties its accept queue first. Holds back requests until
+ * `state.resume()`.
  *
  * @param arrived Returns the number of connections, or requests, that came so far.
  * @param kind How to detect a turn. On a busy machine, a process that sleeps between turns gets one per time slice: too
@@ -34,12 +35,12 @@ export async function calmTurn(
   arrived: () => number,
   kind: keyof typeof BRIEF = runtime() === "node" ? "immediate" : "timer",
 ): Promise<void> {
-  state.hold();
+  state.holdBack();
   const [began, used] = [performance.now(), cpuTime()];
   const turn = kind === "timer" ? () => state.pause(TURN) : immediate;
   await state.pause(TURN); // this turn accepts no more connections
   if (kind === "timer" && arrived() !== 0) await passIdleTime(state);
-  const isStarved = () => kind === "immediate" && cpuTime() - used < LONGEST;
+  const isStarved = () => kind === "immediate" && cpuTime() - used < STARVED;
   let [now, calm] = [performance.now(), false];
   do {
     const [before, turnBegan] = [arrived(), now];

@@ -37,7 +37,7 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
     stopListening(state);
   }
   for (const callback of state.callbacks) startCallback(state, callback);
-  if (hasListeners) await state.releaseNextTurn();
+  if (hasListeners) await state.resumeNextTurn();
 
   remaining.push(...await drain(state));
   do {

@@ -86,8 +86,8 @@ export class ShutdownState {
    * While set, node servers hold back new requests, and fetch servers responses: clients that wait for a response open
    * no further connections, so even an overloaded listener comes to rest.
    */
-  held: Promise<void> | undefined = undefined;
-  #release = (): void => {};
+  heldBack: Promise<void> | undefined = undefined;
+  #resume = (): void => {};
   /** While a server calls its listeners: the request for which it does so, and which it has counted. */
   countedByServer: InFlight | undefined = undefined;
   /** Registered by onShutdown(). */
@@ -128,7 +128,7 @@ export class ShutdownState {
     if (!this.counts) throw new ClosedError(`Cannot ${operation}: shutdown is over`);
   }
 
-  /** Whether responses ask clients to close from the signal on, while new connections are still accepted. */
+  /** Whether the listeners stay open for a while after the signal: the option `delay`, which may be a function. */
   get hasDelay(): boolean {
     return this.settings.delay !== 0;
   }
@@ -162,23 +162,24 @@ export class ShutdownState {
     return !this.counts || this.forced.aborted || (this.phase === "draining" && this.settings.late === "refuse");
   }
 
-  /** Sets {@linkcode held} until release(). */
-  hold(): void {
-    this.held ??= new Promise((resolve) => this.#release = resolve);
+  /** Holds requests and responses back until resume(). */
+  holdBack(): void {
+    this.heldBack ??= new Promise((resolve) => this.#resume = resolve);
   }
 
-  release(): void {
-    this.held = undefined;
-    this.#release();
+  /** Passes on what was held back. */
+  resume(): void {
+    this.heldBack = undefined;
+    this.#resume();
   }
 
   /**
-   * The same once the listeners are closed, which Deno (2.9.6) does at the end of a turn: preparing a hundred responses
+   * The same one turn after the listeners were closed. Deno (2.9.6) closes them at the end of a turn: preparing a hundred responses
    * in that turn would take several ms, in which further connections would be accepted and reset.
    */
-  async releaseNextTurn(): Promise<void> {
+  async resumeNextTurn(): Promise<void> {
     await this.pause(TURN);
-    this.release();
+    this.resume();
   }
 
   /** Whether anything is in flight besides upgraded connections that were not declared. */

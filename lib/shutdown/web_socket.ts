@@ -117,9 +117,9 @@ class OpenSocket extends InFlight {
    * would connect anew, and might be reset. Bun calls back inside close(), so the caller has to have its function before.
    */
   closeLate(): void {
-    const { held } = this.#state;
+    const { heldBack } = this.#state;
     const close = () => this.isListed && this.#state.attempt(() => this.onShutdown());
-    if (held !== undefined || isServerWebSocket(this.#socket)) void Promise.resolve(held).then(close);
+    if (heldBack !== undefined || isServerWebSocket(this.#socket)) void Promise.resolve(heldBack).then(close);
     else close();
   }
 

@@ -20,7 +20,7 @@ function state(pause: (ms: number) => void, forcing = new AbortController()): Sh
     forced: forcing.signal,
     settings,
     pause: (ms: number) => Promise.resolve(pause(ms)),
-    hold() {},
+    holdBack() {},
   };
   return part as unknown as ShutdownState;
 }

@@ -69,10 +69,10 @@ export function countingHandler<A extends unknown[], R>(
 
 /** Returns the response to send for the handler's result. */
 function toSend<R>(state: ShutdownState, call: Call, answer: R): R | Response | Promise<R | Response> {
-  const { held, announces } = state;
-  if (held !== undefined && !readsOn(call, answer)) {
+  const { heldBack, announces } = state;
+  if (heldBack !== undefined && !readsOn(call, answer)) {
     call.stage = "held";
-    return held.then(() => toSend(state, call, answer));
+    return heldBack.then(() => toSend(state, call, answer)); // by then it announces the close
   }
   return endWhenSent(call, announces ? closing(answer) : answer);
 }

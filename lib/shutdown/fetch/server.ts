@@ -45,8 +45,8 @@ export class FetchServer implements AttachedServer {
     };
     for (;;) {
       const begun = new Set(uploads());
-      for (; uploads().some((call) => begun.has(call)); await state.pause(CHECK_EVERY)) state.release();
-      state.hold();
+      for (; uploads().some((call) => begun.has(call)); await state.pause(CHECK_EVERY)) state.resume();
+      state.holdBack();
       const end = performance.now() + LINGER;
       while (uploads().length > 0 && performance.now() < end) await state.pause(CHECK_EVERY);
       if (uploads().length === 0) await calmTurn(state, arrived, "timer");

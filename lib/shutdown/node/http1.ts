@@ -145,7 +145,7 @@ export class Http1Connections {
     };
     if (older !== undefined) return void older.response?.once("close", now);
     socket.prependListener("end", now); // behind the end of the client's side, the server ends its own
-    (this.#state.held ?? this.#state.pause(1)).then(now).catch(throwUncaught);
+    (this.#state.heldBack ?? this.#state.pause(1)).then(now).catch(throwUncaught);
   }
 }
 

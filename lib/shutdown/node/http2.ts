@@ -83,9 +83,9 @@ export class Http2Sessions {
     const end = () => this.#state.inFlight.delete(entry);
     stream.once("close", end);
     if (!stream.endAfterHeaders) stream.once("finish", () => whenUploaded([[stream, "close"]], end));
-    const { held } = this.#state;
-    if (held === undefined) return pass();
-    held.then(() => entry.isListed && pass()).catch(throwUncaught);
+    const { heldBack } = this.#state;
+    if (heldBack === undefined) return pass();
+    heldBack.then(() => entry.isListed && pass()).catch(throwUncaught);
     return true;
   }
 
