@@ -6,8 +6,11 @@ import type { Backend } from "../../../lib/redis/mod.ts";
 import { giveBack, start } from "../../../lib/redis/rate/scripts.ts";
 import { CLOCK } from "./_clock.ts";
 
-const ANSWER = /return (?:other and )?\{ 1, (wait|0), at, other \}(?: or at)?/g;
-const WITH_TIMES = `return { 1, $1, at, now, call('GET', '${CLOCK}') or 0, other }`;
+const ANSWER = /return (?:(?:other and )?\{ 1, (wait|0), at, (other) \}(?: or at)?|(moment)\n)/g;
+
+function withTimes(_: string, wait = "0", other = "nil", at = "at"): string {
+  return `return { 1, ${wait}, ${at}, now, call('GET', '${CLOCK}') or 0, ${other} }\n`;
+}
 
 export class Turns {
   /** By their turns in the time of the limit. */
@@ -24,9 +27,9 @@ export class Turns {
       eval: async (source, keys, args) => {
         if (!keys[0]?.includes(":rate:")) return await backend.eval(source, keys, args);
         if (source === giveBack.source) this.#turns.delete(args[1]!);
-        const answer = await backend.eval(source.replace(ANSWER, WITH_TIMES), keys, args) as number[];
-        if (source !== start.source || answer[0] !== 1) return answer;
-        if (answer.length < 5) throw new Error("a script that answers in another way");
+        const answer = await backend.eval(source.replace(ANSWER, withTimes), keys, args) as number[];
+        if (source !== start.source || answer[0] === 0) return answer;
+        if (!(answer.length >= 5)) throw new Error("a script that answers in another way");
         const [now, ahead] = answer.splice(3, 2);
         this.#turns.set(String(answer[2]), now! - Number(ahead) * 1e6 + answer[1]!);
         return answer;

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { LeaseLostError, RedisLock, RedisSemaphore } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks, seeded, watch, withFakeTime } from "../../_tools.ts";
+import { commandOf } from "../_command_of.ts";
 import { Network, NetworkClient, withoutChance } from "./_network.ts";
 
 /** A client that gets no answer to renewals and extensions while it is `deaf`, although they run. */
@@ -17,9 +18,9 @@ class Deaf extends NetworkClient {
     return this.#lose(super.eval(...command), command);
   }
 
-  async #lose(answer: Promise<unknown>, [, , [code = ""]]: Parameters<NetworkClient["eval"]>): Promise<unknown> {
+  async #lose(answer: Promise<unknown>, [, keys, args]: Parameters<NetworkClient["eval"]>): Promise<unknown> {
     const value = await answer;
-    return this.deaf && /^[mw]$/.test(code) ? await new Promise(() => {}) : value;
+    return this.deaf && commandOf(keys, args) === "renew" ? await new Promise(() => {}) : value;
   }
 }
 
