@@ -38,7 +38,10 @@ export const MOST_MISSING = 100 * 365 * 24 * 3600 * 1e6;
 export const CHANGE = -1;
 export const VOID = -2;
 
-/** Reads the head. Sets count, missing, since, and more to the first levels. */
+/**
+ * Reads the head, and sets what it has; count, missing, since, and more are the first levels. Sets moment, the present
+ * time of the limit.
+ */
 export const begin = `
 local call, ceil, floor, min, max = redis.call, math.ceil, math.floor, math.min, math.max
 local encode, decode = cmsgpack.pack, cmsgpack.unpack
@@ -59,7 +62,7 @@ if seen + 1 - now > shift then shift = seen + 1 - now end -- the server's clock 
 local moment = now + shift
 `;
 
-/** Writes the head. Reads life, in ms, and levels. */
+/** Writes the head. Reads what `begin` sets; life, for which the data counts, in ms; and levels. */
 export const store = `
   over = now + life * 1000
   local isKept = kept >= over and kept <= now + life * 1250
@@ -91,17 +94,20 @@ export const filled = (level: string, since: string, limit: string, span: string
 export const missingAt = (at: string, level: string, since: string, limit: string, span: string): string =>
   `max(0, ${missing(level, limit, span)} - (${at} - ${since}) * ${limit} / -${span})`;
 
+/** Expressions: the limit and the span of the i-th budget. */
 const BUDGET = ["limits[i]", "spans[i]"] as const;
 
-/** The level of the i-th bucket, its moment, its limit and its span. */
+/** Expressions: the level of the i-th bucket, its moment, its limit and its span. */
 export const bucketOf = (levels: string) =>
   [`(${levels}[3 * i - 1] or 0)`, `(${levels}[3 * i] or 0)`, ...BUDGET] as const;
 
+/** Adds what is missing of the levels. Reads width, the number of levels of the caller's budgets. */
 const fill = `for j = #levels + 1, width do levels[j] = 0 end`;
 
 /**
  * ARGV[1]: the caller's limits and intervals, those of buckets below 0, such as [[20,5],[1000000,-60000000]]. ARGV[3] and
- * further: permits of each budget.
+ * further: permits of each budget. Reads what `begin` sets. Sets levels, limits, spans, permits, and their number n; whether
+ * there is a window; and other, the budgets of the last caller if they differ.
  */
 export const budgets = `
 local levels = more and { select(11, decode(head)) } or { count, missing, since }

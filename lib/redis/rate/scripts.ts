@@ -36,6 +36,7 @@ const REWRITTEN = 200;
 /** Maximum number of entries that one reward changes. */
 const REWARDED = 5000;
 
+/** The first levels as those of a bucket, its limit and its span. */
 const BUCKET = ["missing", "since", "limit", "span"] as const;
 
 /**

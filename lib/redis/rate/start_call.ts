@@ -76,7 +76,10 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
 
   protected take(answer: StartAnswer): void {
     this.retry.answered();
-    if (answer.other !== undefined) this.#warn(answer.other);
+    if (answer.other !== undefined) {
+      const { resource: { name }, budgets } = this.spec;
+      warnDiffering(`rate limiter ${quote(name)}`, wordsOf(budgets), wordsOf(answer.other));
+    }
     // The answer to another command may have been first.
     if (answer.kind === "turn") this.#take(answer.turn);
     else if (!this.settled && this.#turn === undefined) this.#refuse(answer.wait);
@@ -140,11 +143,6 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
       sleepersOf(this.spec.namespace.store.rates).delete(this.spec.keys[0]);
     }
     if (turn !== undefined && !isGranted) this.#giveBack(turn);
-  }
-
-  #warn(other: readonly Terms[]): void {
-    const { resource: { name }, budgets } = this.spec;
-    warnDiffering(`rate limiter ${quote(name)}`, wordsOf(budgets), wordsOf(other));
   }
 
   /** Gives a turn back in the background. Without an answer, the start counts as made. */

@@ -76,8 +76,9 @@ end
 /** Extends the lives of keys. */
 export const lives = `
 -- Never shortens a life. With \`write\` it always writes, which cannot grow memory and lets later writes pass maxmemory.
--- A life that is too short becomes longer than needed by a ttl, so that most calls find it long enough; but by less than
--- idle keys are kept: if only one of two keys is looked at, the other one lasts, too. Returns whether it was too short.
+-- A life that is too short becomes a ttl longer than needed, so that most calls find it long enough. That is less than the
+-- time for which idle keys are kept, so a second key lasts, too, if only the first one is looked at. Returns whether the
+-- life was too short.
 local function keep(key, ms, write)
   local left = call('PTTL', key)
   if write or left < ms then call('PEXPIRE', key, math.max(left, ms + math.min(ms - ${IDLE_KEPT}, ${
