@@ -255,15 +255,17 @@ test("handler: during the delay newcomers are served, and told to close", async 
   await shutdown.finished;
 });
 
-test("handler: when forced, a request without a response gets 503, and a late response is ignored", async () => {
+test("handler: when forced, a request without a response gets 503, and the body of a late response is cancelled", async () => {
   const shutdown = quiet(10);
   const { promise, resolve } = deferred<Response>();
+  const { body, why } = written();
   const answer = shutdown.handler(() => promise)(new Request(URL_));
   shutdown.request();
   assert.equal((await answer).status, 503);
   assert.deepEqual((await shutdown.finished).remaining, ["GET /path"]);
-  resolve(new Response("late"));
+  resolve(new Response(body));
   await flushMicrotasks();
+  assert.equal(why.length, 1);
   const rejected = deferred<Response>();
   const other = quiet(10);
   const failing = other.handler(() => rejected.promise)(new Request(URL_));

@@ -62,7 +62,10 @@ export interface Waiting {
   readonly position: number;
   /** The last token of this name. */
   readonly fence: number;
-  /** Milliseconds until the life of a holder or a waiter ends without a further request. */
+  /**
+   * Milliseconds until the life of a holder or a waiter ends without a further request; also of a former holder that
+   * was released by force.
+   */
   readonly endsIn: number;
   /** Whether the channel of this process has no listener. */
   readonly deaf?: boolean;

@@ -141,6 +141,8 @@ class Walk {
   /** The names that this walk uses, and their last inspections by their first keys. */
   readonly #names: readonly StoredName[];
   readonly #shown = new Map<string, Inspection>();
+  /** The names that were released by force. */
+  readonly #freed = new Set<string>();
   readonly trail: string[] = [];
 
   constructor(random: Random, time: FakeTime, server: ClockedRedis) {
@@ -301,6 +303,7 @@ class Walk {
 
   async #releaseAll(): Promise<void> {
     const name = this.#random.pick(this.#names);
+    this.#freed.add(name.keys[0]);
     await this.#same(`${name.keys[0]} is freed`, ({ store }) => store.releaseAll(name, command()));
   }
 
@@ -359,7 +362,10 @@ class Walk {
     assert.ok(kept >= Math.round(ttl), `its data is kept for ${kept} ms, not for ${ttl}`);
     const { endsIn } = this.#redis;
     const lives = [...stored.holders, ...stored.waiters].map(({ expiresIn }) => expiresIn);
-    if (endsIn.has(name.keys[0])) assert.equal(endsIn.get(name.keys[0]), Math.min(...lives));
+    const [soonest, first] = [endsIn.get(name.keys[0]), Math.min(...lives)];
+    // A server still lists the lives of holds that a forced release has ended: a waiter may ask once too often.
+    if (soonest !== undefined && this.#freed.has(name.keys[0])) assert.ok(soonest <= first);
+    else if (soonest !== undefined) assert.equal(soonest, first);
     endsIn.delete(name.keys[0]);
     this.#shown.set(name.keys[0], { ...state, ttl, fence });
   }
