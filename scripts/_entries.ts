@@ -9,6 +9,3 @@ const { exports } = JSON.parse(readFileSync(new URL("../deno.json", import.meta.
 export const entries: readonly (readonly [name: string, file: string])[] = Object.entries(exports).map(
   ([name, path]) => [name, path.replace(/^\.\//, "")],
 );
-
-/** As in `mod.ts`. */
-export const files: readonly string[] = entries.map(([, file]) => file);

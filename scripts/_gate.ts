@@ -8,15 +8,18 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PASSWORD } from "../tests/_secrets.ts";
-import { type Case, failuresOf, journalOf, show, uncaughtIn, withFailuresOfBun } from "./_reports.ts";
-import { type Outcome, run } from "./_run.ts";
+import { failuresOf, journalOf, show, uncaughtIn, withFailuresOfBun } from "./_reports.ts";
+import { run } from "./_run.ts";
 import type { Step } from "./_steps.ts";
 
 interface Result {
   readonly step: Step;
-  readonly outcome: Outcome;
-  readonly cases: readonly Case[];
-  readonly failed: readonly string[];
+  readonly seconds: number;
+  readonly passed: number;
+  /** What is wrong with the step itself, then the failed tests. */
+  readonly failures: readonly string[];
+  /** Errors of no test, or the end of the output, if the failures say nothing. */
+  readonly causes: readonly string[];
 }
 
 /** Of the failures of a step. */
@@ -39,44 +42,42 @@ export async function gate(steps: readonly Step[], seconds: number): Promise<boo
 
 async function result(step: Step, limit: number, journal: string): Promise<Result> {
   mkdirSync(journal);
-  const [command, ...args] = step.command;
   console.log(`\n===== ${step.name}: ${step.command.join(" ")} (at most ${limit} s)`);
-  const outcome = await run(command!, args, { limit, env: { TEST_JOURNAL: journal } });
+  const outcome = await run(step.command, { limit, env: { TEST_JOURNAL: journal } });
   const { status, seconds, timedOut, leftovers, output } = outcome;
   console.log(`===== ${step.name}: ${timedOut ? "not over" : `exit code ${status}`} after ${Math.round(seconds)} s`);
   for (const line of leftovers) console.log(`      left behind, ended now: ${line}`);
   const cases = withFailuresOfBun(journalOf(journal), output);
-  const failed: string[] = [];
-  if (timedOut) failed.push(`not over after ${limit} s`);
-  else if (status !== 0 && failuresOf(cases).length === 0) {
-    failed.push(`exit code ${status}, and no failed test says why`);
+  const failedTests = failuresOf(cases);
+  const failures: string[] = [];
+  if (timedOut) failures.push(`FAILED not over after ${limit} s`);
+  else if (status !== 0 && failedTests.length === 0) {
+    failures.push(`FAILED exit code ${status}, and no failed test says why`);
   }
-  if (step.hasTests && cases.length === 0) failed.push("no test was run");
-  if (output.includes(PASSWORD)) failed.push("the password of the tests' servers shows in the output");
-  return { step, outcome, cases, failed };
+  if (step.hasTests && cases.length === 0) failures.push("FAILED no test was run");
+  if (output.includes(PASSWORD)) failures.push("FAILED the password of the tests' servers shows in the output");
+  failures.push(...failedTests.map(show));
+  const causes = failures.length > 0 ? uncaughtIn(output, failedTests) : [];
+  if (failures.length > 0 && failedTests.length + causes.length === 0) {
+    causes.push(output.split("\n").slice(-40).join("\n"));
+  }
+  return { step, seconds, passed: cases.length - failedTests.length, failures, causes };
 }
 
 /** Prints what has failed last: of a long output the end is what is kept. Returns whether nothing has. */
 function report(results: readonly Result[]): boolean {
-  const sum = { passed: 0, failed: 0 };
+  let allPassed = 0, allFailed = 0;
   console.log(`\n===== ${Math.round(performance.now() / 1000)} s in all`);
-  for (const { step, outcome, cases, failed } of results) {
-    const failures = failuresOf(cases).length + failed.length;
-    const passed = cases.length - failuresOf(cases).length;
-    sum.passed += passed;
-    sum.failed += failures;
-    const times = `${Math.round(outcome.seconds)} of ${step.limit} s`;
-    console.log(`${step.name.padEnd(24)} ${times.padEnd(16)} ${passed} passed, ${failures} failed`);
+  for (const { step, seconds, passed, failures } of results) {
+    allPassed += passed;
+    allFailed += failures.length;
+    const times = `${Math.round(seconds)} of ${step.limit} s`;
+    console.log(`${step.name.padEnd(24)} ${times.padEnd(16)} ${passed} passed, ${failures.length} failed`);
   }
-  for (const { step, outcome, cases, failed } of results) {
-    const failures = failuresOf(cases);
-    const uncaught = failures.length + failed.length > 0 ? uncaughtIn(outcome.output, failures) : [];
-    for (const error of uncaught) console.log(`\n${step.name}: UNCAUGHT in no test: ${error}`);
-    for (const failure of failures.slice(0, MOST_SHOWN)) console.log(`\n${step.name}: ${show(failure)}`);
-    for (const line of failed) console.log(`\n${step.name}: FAILED ${line}`);
-    const isUnexplained = failures.length + failed.length > 0 && uncaught.length === 0 && failures.length === 0;
-    if (isUnexplained) console.log(outcome.output.split("\n").slice(-40).join("\n"));
+  for (const { step, causes, failures } of results) {
+    for (const cause of causes) console.log(`\n${step.name}: ${cause}`);
+    for (const failure of failures.slice(0, MOST_SHOWN)) console.log(`\n${step.name}: ${failure}`);
   }
-  console.log(`\n${sum.passed} passed, ${sum.failed} failed`);
-  return sum.failed === 0 && sum.passed > 0;
+  console.log(`\n${allPassed} passed, ${allFailed} failed`);
+  return allFailed === 0 && allPassed > 0;
 }

@@ -2,8 +2,8 @@
  * Test files that share a process: to start one and load what they need takes longer than most of their tests. A group is
  * a file that imports its members, as Node 20 has no `--test-isolation`.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
@@ -28,26 +28,18 @@ const ALONE_IN_NODE = /^(const \w+ = )?await |\bfetch\(/m;
 /** To load the clients of Redis takes four times as long as all the rest: few groups have them. */
 const LOADS_CLIENTS = /^tests\/redis\//;
 
-export class Groups implements Disposable {
-  readonly #folder = mkdtempSync(join(tmpdir(), "interlock-groups-"));
-
-  /** Several groups for each process at work, so that none is idle for long at the end. */
-  of(files: readonly string[], isNode = false): string[] {
-    const alone = files.filter((file) => {
-      const text = readFileSync(file, "utf8");
-      return ALONE.test(text) || (isNode && ALONE_IN_NODE.test(text));
-    });
-    const others = files.filter((file) => !alone.includes(file));
-    const [redis, rest] = [true, false].map((is) => others.filter((file) => LOADS_CLIENTS.test(file) === is));
-    const groups = [...parts(redis!, 2 * JOBS), ...parts(rest!, 2 * JOBS)].map((part, i) => {
-      const group = join(this.#folder, `group${i}_test.mjs`);
-      writeFileSync(group, part.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)};\n`).join(""));
-      return group;
-    });
-    return [...groups, ...alone];
-  }
-
-  [Symbol.dispose](): void {
-    rmSync(this.#folder, { recursive: true });
-  }
+/** Writes groups into the folder: several for each process at work, so that none is idle for long at the end. */
+export function groupsOf(files: readonly string[], folder: string, isNode = false): string[] {
+  const alone = files.filter((file) => {
+    const text = readFileSync(file, "utf8");
+    return ALONE.test(text) || (isNode && ALONE_IN_NODE.test(text));
+  });
+  const others = files.filter((file) => !alone.includes(file));
+  const [redis, rest] = [true, false].map((is) => others.filter((file) => LOADS_CLIENTS.test(file) === is));
+  const groups = [...parts(redis!, 2 * JOBS), ...parts(rest!, 2 * JOBS)].map((part, i) => {
+    const group = join(folder, `group${i}_test.mjs`);
+    writeFileSync(group, part.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)};\n`).join(""));
+    return group;
+  });
+  return [...groups, ...alone];
 }

@@ -2,10 +2,13 @@
 import { spawnSync } from "node:child_process";
 import process from "node:process";
 
-/** The newest that the tests and benchmarks run on. */
-export const NEWEST_NODE = "26.10.0";
-/** The oldest. */
-export const NODE_20 = "20.20.2";
+/** Those that the tests run on, up to the newest. */
+export const NODES: Readonly<Record<string, string>> = {
+  node20: "20.20.2",
+  node22: "22.23.3",
+  node24: "24.21.0",
+  node: "26.10.0",
+};
 
 /** The package named `node` needs an install script to find these. */
 const PACKAGES: Readonly<Record<string, string>> = {

@@ -43,7 +43,7 @@ export function uncaughtIn(output: string, failures: readonly Case[]): string[] 
     ...plain.matchAll(/^(\S.* \(uncaught error\)\n.+(?:\n(?! *\n|This error was not caught).+)*)/gm),
     ...(failures.length === 0 ? plain.matchAll(/^# Unhandled error between tests\n-+\n([^]*?)\n-{9}/gm) : []),
   ];
-  return [...new Set(found.map(([, text]) => text!))];
+  return [...new Set(found.map(([, text]) => `UNCAUGHT in no test: ${text}`))];
 }
 
 function withoutColors(output: string): string {
@@ -54,7 +54,7 @@ function withoutColors(output: string): string {
 /** The first error that a check of Deno reports: types, lint, format, documentation. Later ones often follow from it. */
 export function firstCause(output: string): string {
   const found = /^(TS\d+ \[ERROR\]|error\[|from |error: )[^]*/m.exec(withoutColors(output));
-  return (found?.[0] ?? "").split(/\n *\n/)[0]!.split("\n").slice(0, 8).map((line) => `    ${line}`).join("\n");
+  return indented((found?.[0] ?? "").split(/\n *\n/)[0]!, 8);
 }
 
 export function failuresOf(cases: readonly Case[]): Case[] {
@@ -63,6 +63,10 @@ export function failuresOf(cases: readonly Case[]): Case[] {
 
 /** A failed test on a screen. */
 export function show({ name, failure }: Case): string {
-  const lines = failure!.split("\n").slice(0, 14).map((line) => `    ${line}`);
-  return `FAILED ${name}\n${lines.join("\n")}`;
+  return `FAILED ${name}\n${indented(failure!, 14)}`;
+}
+
+/** The first lines of a text. */
+function indented(text: string, most: number): string {
+  return text.split("\n").slice(0, most).map((line) => `    ${line}`).join("\n");
 }

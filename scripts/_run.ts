@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import process from "node:process";
+import { setTimeout } from "node:timers/promises";
 
 const SILENCE = 8_000; // ms
 /** How long a process that left the group may keep the pipes of its output open, in ms. */
@@ -16,8 +17,8 @@ export interface RunOptions {
   readonly limit?: number;
   /** Variables of the environment, besides those of this process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The line to print during a silence. */
-  readonly working?: (seconds: number) => string;
+  /** What it is doing, as in "8 s: still running", to print during a silence. */
+  readonly doing?: string;
 }
 
 export interface Outcome {
@@ -39,17 +40,17 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 
-export async function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
-  const { limit, env, working = (seconds) => `still running after ${seconds} s` } = options;
+export async function run([command, ...args]: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+  const { limit, env, doing = "running" } = options;
   const begun = performance.now();
-  const child = spawn(command, args, {
+  const child = spawn(command!, args, {
     stdio: ["ignore", "pipe", "pipe"],
     detached: limit !== undefined,
     env: { ...process.env, ...env },
   });
-  const exited = Promise.race([once(child, "exit"), once(child, "error").then(() => [1])]);
+  const exited = once(child, "exit");
   const closed = once(child, "close");
-  const interrupt = () => limit !== undefined && child.pid !== undefined ? end(child.pid) : void child.kill();
+  const interrupt = () => limit === undefined ? void child.kill() : end(child.pid!);
   interrupts.add(interrupt);
   let output = "", heard = begun, timedOut = false;
   for (const [from, to] of [[child.stdout, process.stdout], [child.stderr, process.stderr]] as const) {
@@ -61,22 +62,20 @@ export async function run(command: string, args: readonly string[], options: Run
   }
   const watch = setInterval(() => {
     const now = performance.now();
-    if (limit !== undefined && now - begun > 1000 * limit && child.pid !== undefined) {
+    if (limit !== undefined && now - begun > 1000 * limit) {
       timedOut = true;
-      end(child.pid);
+      interrupt();
     }
     if (now - heard < SILENCE) return;
     heard = now;
-    console.error(`  … ${working(Math.round((now - begun) / 1000))}`);
+    console.error(`  … ${Math.round((now - begun) / 1000)} s: still ${doing}`);
   }, 500);
   const [code] = await exited;
   clearInterval(watch);
-  const leftovers = limit === undefined || timedOut || child.pid === undefined ? [] : membersOf(child.pid);
-  if (limit !== undefined && child.pid !== undefined) end(child.pid);
+  const leftovers = limit === undefined || timedOut ? [] : membersOf(child.pid!);
+  if (limit !== undefined) interrupt();
   interrupts.delete(interrupt);
-  let late: ReturnType<typeof setTimeout> | undefined;
-  await Promise.race([closed, new Promise((resolve) => late = setTimeout(resolve, CLOSING))]);
-  clearTimeout(late);
+  await Promise.race([closed, setTimeout(CLOSING, undefined, { ref: false })]);
   return { status: code ?? 1, seconds: (performance.now() - begun) / 1000, timedOut, output, leftovers };
 }
 

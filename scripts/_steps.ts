@@ -1,5 +1,4 @@
 /** The steps of CI and of the night. What differs between run-times runs on all four, and the rest on one. */
-import { JOBS } from "./_groups.ts";
 import { longFiles } from "./_test_files.ts";
 
 export interface Step {
@@ -19,16 +18,10 @@ const task = (name: string, limit: number, ...args: string[]): Step => {
 
 const testTask = (name: string, limit: number): Step => ({ ...task(name, limit), hasTests: true });
 
-/** Test files in Deno, as they are typed on the command line, in this number of processes. */
-const inDeno = (name: string, limit: number, files: readonly string[], jobs = JOBS / 2): Step => {
-  const command = ["env", `DENO_JOBS=${jobs}`, deno, "test", "-A", "--no-check", "--parallel", ...files];
-  return { name, limit, hasTests: true, command };
-};
-
 /** A step for each run-time, so that each has to run tests. */
-const inOthers = (what: string, limit: number, runTimes: readonly string[], ...args: string[]): Step[] =>
+const inEach = (what: string, limit: number, runTimes: readonly string[], ...args: string[]): Step[] =>
   runTimes.map((runTime) => {
-    const command = [deno, "run", "-A", "scripts/test_in.ts", runTime, ...args];
+    const command = [deno, "run", "-A", "scripts/run_tests.ts", runTime, ...args];
     return { name: what + runTime, limit, hasTests: true, command };
   });
 
@@ -43,8 +36,8 @@ export const ci: readonly Step[] = [
   task("check", 480),
   task("npm", 300, "--quick"),
   testTask("test:deep", 900),
-  ...inOthers("", 600, ["bun", "node20", "node"], "--differing"),
-  inDeno("long", 600, LONG, JOBS),
+  ...inEach("", 600, ["bun", "node20", "node"], "--differing"),
+  ...inEach("long in ", 600, ["deno"], ...LONG),
 ];
 
 const HOUR = 3600;
@@ -55,9 +48,9 @@ export const nightly: readonly Step[] = [
   task("check", 600),
   testTask("test", HOUR),
   testTask("test:deep", HOUR),
-  ...inOthers("", HOUR, ["node20", "node", "bun"]),
-  inDeno("long", 2 * HOUR, ["tests/long"]),
-  ...inOthers("long in ", 2 * HOUR, ["node20", "node", "bun"], ...longFiles()),
+  ...inEach("", HOUR, ["node20", "node", "bun"]),
+  testTask("test:long", 2 * HOUR),
+  ...inEach("long in ", 2 * HOUR, ["node20", "node", "bun"], ...longFiles()),
   task("test:deep", 2 * HOUR, "--minutes", "30"),
   task("explore", HOUR),
   task("explore", HOUR, "redis"),

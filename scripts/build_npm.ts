@@ -5,9 +5,8 @@
  */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { resolve } from "node:path";
 import { transformSync } from "esbuild";
-import { type GetManualChunk, type GetModuleInfo, type OutputPlugin, rollup } from "rollup";
+import { type OutputPlugin, rollup } from "rollup";
 import { entries } from "./_entries.ts";
 
 const KEYWORDS = "lock mutex keyed-mutex semaphore rwlock condition barrier queue pool concurrency rate-limiter " +
@@ -15,12 +14,6 @@ const KEYWORDS = "lock mutex keyed-mutex semaphore rwlock condition barrier queu
 const OUT = "npm";
 const REPOSITORY = "https://github.com/interlock/interlock";
 const { name, version, license } = JSON.parse(readFileSync("deno.json", "utf8"));
-
-function compile(): void {
-  execFileSync(Deno.execPath(), ["run", "-A", "npm:typescript/tsc", "-p", "scripts/tsconfig.npm.json"], {
-    stdio: ["ignore", "inherit", "inherit"],
-  });
-}
 
 /** What users' settings need not name; TypeScript has these since 5.2. */
 const LIBS = {
@@ -54,39 +47,25 @@ const nameOf = (entry: string) => entry === "." ? "main" : entry.slice(2);
 const js = (file: string) => `./${file.replace(/\.ts$/, ".js")}`;
 const types = (file: string, extension: string) => `./${file.replace(/\.ts$/, `.d.${extension}`)}`;
 
-/** Writes dist/: a file for each entry, "shared" for what several of them use, and "observers" for what the dashboard observes with. */
+/** Writes dist/: a file for each entry, and "shared" files for what several of them use. */
 async function bundle(): Promise<void> {
   const input = Object.fromEntries(entries.map(([entry, file]) => [nameOf(entry), `${OUT}/${js(file)}`]));
-  const onLog = (_: unknown, { message }: { message: string }) => {
-    throw new Error(`Cannot bundle: ${message}`);
+  const onLog = (level: string, { message }: { message: string }) => {
+    if (level === "warn") throw new Error(`Cannot bundle: ${message}`);
   };
   const bundled = await rollup({ input, onLog });
-  /** The names of the entries that import this module, by way of others. */
-  const usersOf = (id: string, getModuleInfo: GetModuleInfo, seen = new Set<string>()): Set<string> => {
-    for (const importer of [id, ...getModuleInfo(id)!.importers]) {
-      if (!seen.has(importer)) usersOf(importer, getModuleInfo, seen.add(importer));
-    }
-    return seen;
-  };
-  const manualChunks: GetManualChunk = (id, { getModuleInfo }) => {
-    const all = usersOf(id, getModuleInfo);
-    const users = Object.keys(input).filter((name) => all.has(resolve(input[name]!)));
-    if (users.length < 2) return undefined;
-    return users.join() === "diagnostics,dashboard" ? "observers" : "shared";
-  };
   /** Comments would be two thirds of what a run-time reads: they are in the declarations. */
   const withoutComments: OutputPlugin = {
     name: "without comments",
     renderChunk: (code) => transformSync(code, { target: "es2022", legalComments: "none" }),
   };
   for (const [format, extension] of [["es", "js"], ["cjs", "cjs"]] as const) {
-    const names = `interlock-[name].${extension}`;
     await bundled.write({
       dir: `${OUT}/dist`,
       format,
-      entryFileNames: names,
-      chunkFileNames: names,
-      manualChunks,
+      entryFileNames: `interlock-[name].${extension}`,
+      chunkFileNames: `interlock-shared.${extension}`,
+      experimentalMinChunkSize: 10_000, // two chunks in place of seven: each file takes time to load
       plugins: [withoutComments],
     });
   }
@@ -142,7 +121,9 @@ function withAbsoluteLinks(markdown: string): string {
 
 rmSync(OUT, { recursive: true, force: true });
 mkdirSync(OUT);
-compile();
+execFileSync(Deno.execPath(), ["run", "-A", "npm:typescript/tsc", "-p", "scripts/tsconfig.npm.json"], {
+  stdio: ["ignore", "inherit", "inherit"],
+});
 rewriteDeclarations();
 await bundle();
 for (const [entry, file] of entries.slice(1)) {

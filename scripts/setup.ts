@@ -45,8 +45,7 @@ async function setUp(): Promise<number> {
     return 1;
   }
   for (let attempt = 1;; attempt++) {
-    const working = (seconds: number) => `${seconds} s: still downloading`;
-    const { status } = await run(Deno.execPath(), ["install", "--quiet"], { working });
+    const { status } = await run([Deno.execPath(), "install", "--quiet"], { doing: "downloading" });
     if (status === 0 || attempt === ATTEMPTS) return status;
     console.error(`That failed. Attempt ${attempt + 1} of ${ATTEMPTS}:`);
   }
@@ -58,8 +57,8 @@ if (!existsSync(MARK) || readFileSync(MARK, "utf8") !== wanted()) {
 }
 
 if (!process.exitCode && process.argv.includes("--long")) {
-  const { status } = await run(Deno.execPath(), ["run", "-A", "tests/long/install.ts"], {
-    working: (seconds) => `${seconds} s: still downloading run-times, frameworks and surroundings`,
+  const { status } = await run([Deno.execPath(), "run", "-A", "tests/long/install.ts"], {
+    doing: "downloading run-times, frameworks and surroundings",
   });
   process.exitCode = status;
 }

@@ -1,9 +1,7 @@
 /**
- * `deno task size`: the size of imports in a page, minified and gzipped, against the limits; then of every class by itself,
- * which shows that a bundler drops the rest; and what loading costs a process, next to other packages.
+ * The first part of `deno task size`: the size of imports in a page, minified and gzipped, against the limits; then of
+ * every class by itself, which shows that a bundler drops the rest.
  */
-import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import process from "node:process";
 import { buildSync } from "esbuild";
@@ -47,34 +45,6 @@ export function bundle(imports: string, from = "./mod.ts", folder = "."): Uint8A
   return outputFiles[0]!.contents;
 }
 
-/** Programs that load one package; the first loads nothing. */
-const LOADS: readonly string[] = [
-  "",
-  ...existsSync("npm/dist")
-    ? ["main", "redis"].flatMap((entry) => [
-      `require("./npm/dist/interlock-${entry}.cjs")`,
-      `import("./npm/dist/interlock-${entry}.js")`,
-    ])
-    : [],
-  ...["async-mutex", "bottleneck", "redlock"].map((peer) => `require("${peer}")`),
-  'import("p-limit")',
-];
-const ROUNDS = 15;
-
-/** The median CPU time of each in milliseconds, beyond that of the first; in turns, as a machine is never quiet. */
-function loadTimes(): [what: string, ms: number][] {
-  const times = LOADS.map((): number[] => []);
-  const report =
-    "process.on('exit', () => { const { user, system } = process.cpuUsage(); console.log(user + system); });";
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const [i, program] of LOADS.entries()) {
-      times[i]!.push(Number(execFileSync("node", ["-e", report + program], { encoding: "utf8" })) / 1000);
-    }
-  }
-  const medians = times.map((list) => list.sort((a, b) => a - b)[ROUNDS >> 1]!);
-  return LOADS.slice(1).map((program, i) => [program, medians[i + 1]! - medians[0]!]);
-}
-
 if (import.meta.main) {
   const kB = (bytes: number) => `${(bytes / 1000).toFixed(2)} kB`;
   const sizes = Object.entries(LIMITS).map(([imports, limit]) => ({ imports, bytes: size(imports), limit }));
@@ -85,7 +55,5 @@ if (import.meta.main) {
   for (const name of Object.keys(module)) {
     console.log(`       ${name.padEnd(20)} ${kB(size(`{ ${name} }`)).padStart(8)}`);
   }
-  console.log("\nCPU time of loading in Node, beyond an empty process (of the package in npm/, if it is built):");
-  for (const [what, ms] of loadTimes()) console.log(`       ${what.padEnd(34)} ${ms.toFixed(1).padStart(5)} ms`);
   process.exit(sizes.every(({ bytes, limit }) => bytes <= limit) ? 0 : 1);
 }

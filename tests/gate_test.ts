@@ -11,7 +11,7 @@ const module = new URL("../scripts/_run.ts", import.meta.url).href;
 /** Runs a line of the shell as a step, in a process of its own, and returns its outcome. */
 function step(line: string, limit: number): Record<string, unknown> {
   const code = `import { run } from ${JSON.stringify(module)};
-    const { seconds, ...outcome } = await run("sh", ["-c", ${JSON.stringify(line)}], { limit: ${limit} });
+    const { seconds, ...outcome } = await run(["sh", "-c", ${JSON.stringify(line)}], { limit: ${limit} });
     console.log(JSON.stringify(outcome)); Deno.exit();`;
   const { stdout } = spawnSync(process.execPath, ["eval", code], {
     encoding: "utf8",

@@ -16,8 +16,7 @@ const installers: readonly (readonly [probe: string, needsRoot: boolean, lines: 
 ];
 
 async function typed(line: string): Promise<boolean> {
-  const [command = "", ...args] = line.split(" ");
-  return (await run(command, args, { working: (seconds) => `${seconds} s: still at ${line}` })).status === 0;
+  return (await run(line.split(" "), { doing: `at ${line}` })).status === 0;
 }
 
 async function install(): Promise<boolean> {

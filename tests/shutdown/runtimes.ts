@@ -5,7 +5,7 @@ import { execFile } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { BUN, NEWEST_NODE, NODE_20, packageOfNode } from "../../scripts/_node.ts";
+import { BUN, NODES, packageOfNode } from "../../scripts/_node.ts";
 
 const run = promisify(execFile);
 
@@ -25,8 +25,8 @@ const FITS: Record<ProgramName, (major: number) => boolean> = {
 /** Pinned, and the same packages as those of the scripts, which have fetched them. */
 const FROM_NPM: Record<ProgramName, string> = {
   deno: "deno@2.9.6",
-  node: packageOfNode(NEWEST_NODE),
-  node20: packageOfNode(NODE_20),
+  node: packageOfNode(NODES["node"]!),
+  node20: packageOfNode(NODES["node20"]!),
   bun: `bun@${BUN}`,
 };
 const COMMAND: Record<ProgramName, string> = { deno: "deno", node: "node", node20: "node", bun: "bun" };
