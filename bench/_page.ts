@@ -2,7 +2,7 @@
 import { parse, View } from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
 import { size } from "../scripts/size.ts";
-import { FLOOR, HAND_OVER, OURS, SHARED, time } from "./_situation.ts";
+import { FLOOR, HAND_OVER, OURS, SHARED, time as inUnits } from "./_situation.ts";
 import { RUN_TIMES, type RunTime } from "./_processes.ts";
 
 /** A contender of a row on a run-time. */
@@ -41,8 +41,7 @@ export function page(text: string, results: Results): string {
   const sizes = Object.entries(SIZES).map(([name, imports]) => [name, (size(imports) / 1000).toFixed(1)]);
   const head = ["operation", "package", ...RUN_TIMES.map((name) => TITLES[name])];
   const parts: Readonly<Record<string, string>> = {
-    table: table(head, rowsOf(results).flatMap((row) => threeRows(results, row))),
-    quicker: table(head, quickerOthers(results)),
+    table: table(head, rowsOf(results).flatMap((row) => rowsOfOne(results, row))),
     size: table(["import", "kB"], sizes),
     conditions: conditions(results),
   };
@@ -70,28 +69,23 @@ function byContender({ figures }: Results, row: string): Map<string, Map<RunTime
   return all;
 }
 
-/** Ours, the best other package and the worst, over all run-times. */
-function threeRows(results: Results, row: string): string[][] {
+/**
+ * Ours, the best other package, the packages that take less than 90 % of our time on some run-time, and the worst; the
+ * others by their times over all run-times.
+ */
+function rowsOfOne(results: Results, row: string): string[][] {
   const all = byContender(results, row);
   if (!all.has(OURS)) return [];
+  const time = (name: string, at: RunTime) => all.get(name)!.get(at) ?? NaN;
   const product = (name: string) => RUN_TIMES.reduce((product, at) => product * (all.get(name)!.get(at) ?? 1), 1);
-  const [best, ...others] = [...all.keys()].filter((name) => name !== OURS).sort((a, b) => product(a) - product(b));
-  const cells = (name: string) => RUN_TIMES.map((at) => time(all.get(name)!.get(at) ?? NaN));
+  const others = [...all.keys()].filter((name) => name !== OURS).sort((a, b) => product(a) - product(b));
+  const isQuicker = (name: string) => RUN_TIMES.some((at) => time(name, at) < 0.9 * time(OURS, at));
+  const shown = others.filter((name, i) => i === 0 || i === others.length - 1 || isQuicker(name));
+  const cells = (name: string) => RUN_TIMES.map((at) => inUnits(time(name, at)));
   return [
     [row, "**interlock**", ...cells(OURS).map((text) => `**${text}**`)],
-    ...best === undefined ? [] : [["", best, ...cells(best)]],
-    ...others.slice(-1).map((worst) => ["", worst, ...cells(worst)]),
+    ...shown.map((name) => ["", name, ...cells(name)]),
   ];
-}
-
-function quickerOthers(results: Results): string[][] {
-  return rowsOf(results).flatMap((row) => {
-    const all = byContender(results, row);
-    if (!all.has(OURS)) return [];
-    const times = (name: string, at: RunTime) => all.get(OURS)!.get(at)! / all.get(name)!.get(at)!;
-    const names = [...all.keys()].filter((name) => RUN_TIMES.some((at) => times(name, at) > 1 / 0.9));
-    return names.map((name, i) => [i === 0 ? row : "", name, ...RUN_TIMES.map((at) => times(name, at).toFixed(1))]);
-  });
 }
 
 function conditions({ date, machine, processes, runTimes, packages }: Results): string {
