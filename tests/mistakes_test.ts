@@ -1,4 +1,7 @@
-/** docs/mistakes.md shows the errors of common mistakes: each line there is made here, and its error compared. */
+/**
+ * Common mistakes are made here, and their errors compared: with docs/mistakes.md, or with a list of those whose message
+ * says what to write instead.
+ */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import express from "express";
@@ -19,10 +22,44 @@ import { memoryBackend, RedisKeyedMutex, RedisLock, RedisRateLimiter } from "../
 import { runtime, test } from "./_test.ts";
 
 const page = readFileSync(new URL("../docs/mistakes.md", import.meta.url), "utf8");
-const table = /## Mistakes that are caught\n+((?:\|.*\n)+)/.exec(page)?.[1] ?? "";
-const lines = table.trimEnd().split("\n").slice(2).map((row) =>
+const table = /## Mistakes that are caught[^]*?\n((?:\|.*\n)+)/.exec(page)?.[1] ?? "";
+const explained = table.trimEnd().split("\n").slice(2).map((row) =>
   [...row.matchAll(/`([^`]+)`/g)].map(([, text]) => text)
 );
+
+/** Not in the page: the message is enough. */
+const others = [
+  ['await lock.acquire({ timeout: "5" })', 'TypeError: timeout must be a number, got "5"'],
+  ["await lock.acquire(5000)", "TypeError: options must be an object such as { timeout }, got 5000"],
+  ['new Lock("orders")', 'TypeError: options must be an object such as { name }, got "orders"'],
+  ["await lock.acquire(signal)", "TypeError: options must not be a signal itself: pass it as { signal }, got …"],
+  [
+    "semaphore.tryAcquire({ permits: 2 })",
+    "TypeError: permits must be a number by itself, got an object (Object)",
+  ],
+  ["acquireAll(a, b)", "TypeError: list must be an array such as [a, b], got an object (Lock)"],
+  ["acquireAll([users])", "TypeError: list[0] must be … or a key (mutex.at(key)), got an object (KeyedMutex)"],
+  ["new Semaphore(-1)", "RangeError: value must be a whole number of 0 or more, got -1"],
+  ["new RedisLock(…, { ttl: 5 })", "RangeError: ttl must be a whole number from 10 to …, got 5"],
+  ['new Pool("5")', 'TypeError: limit must be a number, got "5"'],
+  ["lock.run(work())", "TypeError: fn must be a function that is not called yet, got an object (Promise)"],
+  [
+    "shutdown.attach(app)",
+    "TypeError: server must be a server of node:http, … (pass the server that app.listen returns), …",
+  ],
+  [
+    'new RedisLock(client, "orders")',
+    "TypeError: backend must be a Backend made of the client, such as nodeRedis(client) …",
+  ],
+  ["users.run(save)", "TypeError: key must be neither undefined nor a function: the key comes first, got …"],
+  ["redisUsers.run(7, save)", "TypeError: key must be a string, such as String(id), got 7"],
+  [
+    "new Pool(5, { rate: redisLimiter })",
+    "TypeError: rate must be a RateLimiter (await any other limiter in the function), got …",
+  ],
+  ["new RateLimiter(100)", "TypeError: interval must be a number of milliseconds, got undefined"],
+] as const;
+const lines: (readonly (string | undefined)[])[] = [...explained, ...others];
 
 const [lock, rw] = [new Lock(), new RwLock()];
 const save = () => {};
@@ -115,8 +152,8 @@ function isShown(shown: string, error: unknown): boolean {
   return new RegExp(`^${parts.join(".*")}$`).test(`${error}`);
 }
 
-test("mistakes: each mistake that it lists is tried here, and no other", () => {
-  assert.deepEqual(lines.map(([code]) => code), Object.keys(mistakes));
+test("mistakes: each mistake that the page lists is tried here, and no other", () => {
+  assert.deepEqual(lines.map(([code]) => code).sort(), Object.keys(mistakes).sort());
 });
 
 /** In the words of run-times and transpilers, for what they find themselves. */
