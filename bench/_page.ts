@@ -2,7 +2,7 @@
 import { parse, View } from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
 import { size } from "../scripts/size.ts";
-import { FLOOR, HAND_OVER, OURS, SHARED, time as inUnits } from "./_situation.ts";
+import { FLOOR, HAND_OVER, OURS, SHARED } from "./_situation.ts";
 import { RUN_TIMES, type RunTime } from "./_processes.ts";
 
 /** A contender of a row on a run-time. */
@@ -36,12 +36,13 @@ const SIZES: Readonly<Record<string, string>> = {
   "everything local": "*",
 };
 
-/** The page with the parts between comments such as `<!-- table -->` and `<!-- /table -->` written anew. */
+/** The page with the parts between comments such as `<!-- size -->` and `<!-- /size -->` written anew. */
 export function page(text: string, results: Results): string {
   const sizes = Object.entries(SIZES).map(([name, imports]) => [name, (size(imports) / 1000).toFixed(1)]);
   const head = ["operation", "package", ...RUN_TIMES.map((name) => TITLES[name])];
   const parts: Readonly<Record<string, string>> = {
-    table: table(head, rowsOf(results).flatMap((row) => rowsOfOne(results, row))),
+    local: table(head, rowsOf(results).filter((row) => !isRemote(row)).flatMap((row) => linesOf(results, row, 1))),
+    redis: table(head, rowsOf(results).filter(isRemote).flatMap((row) => linesOf(results, row, 1e3))),
     size: table(["import", "kB"], sizes),
     conditions: conditions(results),
   };
@@ -58,6 +59,8 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 
 const rowsOf = ({ figures }: Results) => [...new Set(figures.map(({ row }) => row))];
 
+const isRemote = (row: string) => row.includes("Redis");
+
 /** The figures of one row by contender, then by run-time; floors left out. */
 function byContender({ figures }: Results, row: string): Map<string, Map<RunTime, number>> {
   const all = new Map<string, Map<RunTime, number>>();
@@ -71,9 +74,9 @@ function byContender({ figures }: Results, row: string): Map<string, Map<RunTime
 
 /**
  * Ours, the best other package, the packages that take less than 90 % of our time on some run-time, and the worst; the
- * others by their times over all run-times.
+ * others by their times over all run-times. `unit` in nanoseconds.
  */
-function rowsOfOne(results: Results, row: string): string[][] {
+function linesOf(results: Results, row: string, unit: number): string[][] {
   const all = byContender(results, row);
   if (!all.has(OURS)) return [];
   const time = (name: string, at: RunTime) => all.get(name)!.get(at) ?? NaN;
@@ -81,7 +84,8 @@ function rowsOfOne(results: Results, row: string): string[][] {
   const others = [...all.keys()].filter((name) => name !== OURS).sort((a, b) => product(a) - product(b));
   const isQuicker = (name: string) => RUN_TIMES.some((at) => time(name, at) < 0.9 * time(OURS, at));
   const shown = others.filter((name, i) => i === 0 || i === others.length - 1 || isQuicker(name));
-  const cells = (name: string) => RUN_TIMES.map((at) => inUnits(time(name, at)));
+  const shownAs = (value: number) => value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString("en");
+  const cells = (name: string) => RUN_TIMES.map((at) => shownAs(time(name, at) / unit));
   return [
     [row, "**interlock**", ...cells(OURS).map((text) => `**${text}**`)],
     ...shown.map((name) => ["", name, ...cells(name)]),
