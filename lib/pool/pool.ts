@@ -58,15 +58,15 @@ const NEXT_TURN: Promise<void> = /* @__PURE__ */ Promise.resolve();
  * Runs functions with limited concurrency, and applies backpressure to producers.
  *
  * A pool does not protect shared state: use {@linkcode Lock} or {@linkcode Semaphore}. It does not use several cores:
- * everything runs in the calling thread. Waiting inside a function for another call of the same pool can deadlock: both
- * need a slot.
+ * everything runs in the calling thread. A function that waits for another call of the same pool can deadlock, because
+ * both need a slot.
  *
  * Functions are never called synchronously, and each runs in the asynchronous context (`AsyncLocalStorage`) of the call
  * that passed it. No failure is swallowed: `run` and `map` throw theirs to their caller, and {@linkcode Pool.join}
  * throws the failure of a task whose `result` was never read. So join every pool, or create it with `await using`,
- * which closes and joins it. A failure that stays unobserved for 10 s is reported by a process warning (code
- * `INTERLOCK_UNOBSERVED`, once for each pool). A failure that is left when the process runs out of work becomes an
- * uncaught error.
+ * which closes and joins it. A process warning (code `INTERLOCK_UNOBSERVED`, once for each pool) reports a failure that
+ * stays unobserved for 10 s. A failure that is still unobserved when the process runs out of work becomes an uncaught
+ * error.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -125,7 +125,7 @@ export class Pool implements AsyncDisposable {
 
   /**
    * Calls `fn` for each item of `source`, at most `limit` at a time, and resolves to the results in the order of the
-   * items. It does what p-map does, in a pool of its own: nothing is left to join.
+   * items. It does what p-map does, in a pool of its own that you need not join.
    *
    * The first failure, of `fn` or of the source, aborts the signal of the running functions; once they have ended and
    * the source is closed, the call rejects with that error. Later failures are dropped, because they come from
@@ -136,8 +136,8 @@ export class Pool implements AsyncDisposable {
    * **Fairness**: functions start in the order of the items.
    *
    * **Cancellation**: when the signal aborts, everything ends as after a failure, and the call rejects with
-   * `signal.reason`. If the source still owes an item when the map ends, it may be unable to close: the map waits at
-   * most 100 ms for it.
+   * `signal.reason`. If a read of the source is pending at that time, the source may be unable to close: the map waits
+   * for its end for at most 100 ms.
    *
    * @param source The items; the promises in a synchronous source are awaited.
    * @param limit The most functions that run at a time, 1 or more, or `Infinity`.
@@ -315,27 +315,27 @@ export class Pool implements AsyncDisposable {
   /**
    * Calls `fn` for each item of `source`, as many at a time as the pool has slots, and iterates over the results.
    *
-   * It applies backpressure at both ends: at most one item waits for its slot, and at most `buffer` items are between
-   * their slot and the reader. Results that wait to be read count. Nothing happens before the first read; a map that was
-   * never read makes {@linkcode Pool.join} throw. The map holds no slot while it waits for its source or the `rate`, so
-   * it may be the source of another map of the same pool.
+   * It applies backpressure at both ends: at most one item waits for its slot, and at most `buffer` items run or are
+   * results that wait to be read. Nothing happens before the first read. A map that is never read makes
+   * {@linkcode Pool.join} throw. The map holds no slot while it waits for its source or the `rate`, so it may be the
+   * source of another map of the same pool.
    *
    * The first failure, of `fn` or of the source, ends the map: it pulls no more items and aborts the signal of `fn`.
-   * When everything has ended, the loop yields the results that come before the failure and are ready, then throws the
-   * error as it is. Later failures, of the aborted functions and of closing the source, count as handled. If the reader
-   * stops before the error, {@linkcode Pool.join} throws it. Leaving the loop aborts the running functions in the same
-   * way, waits for them to end and closes the source; a failure to close is thrown by the loop.
+   * When everything has ended, the loop yields the results before the failure that are ready, then throws the error as
+   * it is. Later failures, of the aborted functions and of closing the source, count as handled. If the reader stops
+   * before the error, {@linkcode Pool.join} throws it. Leaving the loop aborts the running functions in the same way,
+   * waits for them to end and closes the source. If the source fails to close, the loop throws that error.
    *
    * With `settled: true`, a failure of `fn` does not end the map, and the results are `PromiseSettledResult`s.
    *
    * After {@linkcode Pool.close}, a map whose reading began is still served to its end, and {@linkcode Pool.join} waits
-   * for it. So read it to its end or leave it; `for await` does either.
+   * for it. So read the map to its end, or leave its loop; `for await` does one of the two.
    *
    * **Fairness**: each item is queued for its slot with all other calls.
    *
    * **Cancellation**: when the signal aborts, everything ends as after a failure, and the read rejects with
-   * `signal.reason`. If the source still owes an item when the map ends, it may be unable to close: the map waits at
-   * most 100 ms for it.
+   * `signal.reason`. If a read of the source is pending at that time, the source may be unable to close: the map waits
+   * for its end for at most 100 ms.
    *
    * @param source The items; the promises in a synchronous source are awaited.
    * @param fn The function to call with an item, its index, and the signal that all items share.
@@ -369,17 +369,18 @@ export class Pool implements AsyncDisposable {
 
   /**
    * Waits until no function runs, the queue is empty and every map whose reading began is over. Then it throws the
-   * unobserved failures: of tasks without a read of `result`, of maps that were never read, and of maps whose reader
-   * has not reached the failure. A single failure is thrown as it is; several come in an AggregateError, in the order
-   * in which they happened. Each failure is thrown once: by one `join`, or by all that waited together. A pool keeps
-   * the first 1,000; the message shows how many more there were.
+   * unobserved failures: of tasks with an unread `result`, of maps that were never read, and of maps whose reader has
+   * not reached the failure. A single failure is thrown as it is; several come in an AggregateError, in the order in
+   * which they happened. Each failure is thrown once: by one call of `join`, or by all calls that wait at the same
+   * time. A pool keeps the first 1,000; the message shows how many more there were.
    *
-   * It may be called at any time, repeatedly, and does not close the pool. Awaiting it inside the pool's own functions
+   * You may call it at any time, repeatedly. It does not close the pool. Awaiting it inside the pool's own functions
    * deadlocks.
    *
    * **Fairness**: all waiting calls end at once.
    *
-   * **Cancellation**: on abort or time-out the waiter leaves in O(1), nothing is stopped, and no failure is lost.
+   * **Cancellation**: at an abort or a time-out, the waiter leaves in O(1). No function is stopped, and no failure is
+   * lost.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {AggregateError} when several have failed.

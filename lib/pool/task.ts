@@ -33,8 +33,8 @@ export interface Task<T> {
   /** Whether the function runs or how it ended. */
   readonly status: TaskStatus;
   /**
-   * Aborts {@linkcode Task.signal}. This asks the function to end and does not force it; its slot is free once it has
-   * ended. It has no effect once the signal has aborted or the function has ended.
+   * Aborts {@linkcode Task.signal}. This asks the function to end and does not force it: its slot is free when the
+   * function has ended. It has no effect if the signal has aborted before, or the function has ended.
    *
    * @param reason The signal's reason. Default: an AbortError.
    */

@@ -43,7 +43,7 @@ export interface Inspection {
   readonly holders: Holder[];
   /** The first 1,000 waiters of the queue, in its order. */
   readonly waiters: Waiter[];
-  /** The number of all waiters. Some behind the first 1,000 may be dead. */
+  /** The number of all waiters. Waiters behind the first 1,000 may be dead. */
   readonly waiting: number;
   /** The last fencing token; 0 if there is no data. */
   readonly fence: number;

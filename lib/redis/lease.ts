@@ -9,18 +9,18 @@ import type { Acquirable, WaitOptions } from "../types.ts";
  * Proof of one hold in Redis. The hold expires unless it is renewed, so a crashed holder blocks other callers for a
  * limited time only. End it with `release()` or `await using`.
  *
- * A lease proves nothing to a paused process: after a debugger stop, a suspend or a long garbage collection, it may
- * continue briefly after its lease has ended. `signal` and `held` change as soon as JavaScript runs again; only a check
- * of the `fencingToken` at the resource itself makes a write safe.
+ * A lease does not stop a paused process: after a debugger stop, a suspend or a long garbage collection, the process
+ * may continue briefly although its lease has ended. `signal` and `held` change as soon as JavaScript runs again; only
+ * a check of the `fencingToken` at the resource itself makes a write safe.
  */
 export interface Lease extends AsyncDisposable {
   /** Identifies the hold, as in `inspect()`. */
   readonly id: string;
   /**
-   * Whether the hold can still be trusted. Compares clocks, so it is right even if no timer could run. After a suspend
-   * the wall clock and the monotonic clock disagree. If their difference has changed by more than a tenth of the `ttl`
-   * (at most 1 s) since the last confirmation, `held` is false until a renewal is confirmed. With `renew: false`, call
-   * `verify()` or `extend()`.
+   * Whether the hold can still be trusted. It compares clocks, so it is correct even if no timer could run. After a
+   * suspend the wall clock and the monotonic clock disagree. If their difference has changed by more than a tenth of
+   * the `ttl` (at most 1 s) since the last confirmation, `held` is false until a renewal is confirmed. With `renew:
+   * false`, call `verify()` or `extend()`.
    */
   readonly held: boolean;
   /**
@@ -39,8 +39,8 @@ export interface Lease extends AsyncDisposable {
   readonly ttl: number;
   /**
    * Sets the end of the lease to `ttl` milliseconds from now, without adding the remaining time. Later renewals use the
-   * same time. A time shorter than the rest counts from the call on: if Redis does not answer, the lease is lost after
-   * that time.
+   * same time. If `ttl` is shorter than the remaining time, it counts from the call on: if Redis does not answer, the
+   * lease is lost after `ttl`.
    *
    * @param ttl Milliseconds, 10 or more. Default: the lease's own `ttl`.
    * @throws {LeaseLostError} The lease is lost already, or could not be extended before it ended.
@@ -51,7 +51,7 @@ export interface Lease extends AsyncDisposable {
    * Checks whether the server still keeps the hold, without extending it. If not, the lease is lost and its signal
    * aborts.
    *
-   * @returns Whether the hold was there; false after a loss or a release.
+   * @returns True if the server still keeps the hold; false after a loss or a release.
    * @throws {RedisError} Redis refuses, or gave no answer.
    */
   verify(): Promise<boolean>;

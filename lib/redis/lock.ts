@@ -21,8 +21,8 @@ import { type ResourceSpec, setupOf, specOf } from "./resource_spec.ts";
  * Mutual exclusion across processes and machines: a name has one holder at a time. One object serves any number of
  * callers; each `acquire` returns its own lease.
  *
- * A lock alone is not sufficient for operations that must never happen twice: a lease ends while its holder is paused
- * for too long, and Redis may lose it in a failover. Let the resource check {@linkcode Lease.fencingToken}. Within one
+ * A lock alone does not protect operations that must never happen twice: a lease ends if its holder is paused for too
+ * long, and Redis may lose a lease in a failover. Let the resource check {@linkcode Lease.fencingToken}. Within one
  * process, `Lock` is a thousand times cheaper.
  *
  * **Fairness**: first come, first served, by arrival at the server; the releaser hands off to the next live waiter, and
@@ -71,8 +71,8 @@ export class RedisLock implements RedisAcquirable {
   /**
    * Waits in the queue for the lock and resolves to its lease.
    *
-   * **Fairness**: strictly first come, first served. **Cancellation**: by `signal` or `timeout`, at any time; its place
-   * in the queue is given back in the background.
+   * **Fairness**: strictly first come, first served. **Cancellation**: by `signal` or `timeout`, at any time. The call
+   * rejects at once, and its place in the queue is removed in the background.
    *
    * @param options `timeout` in milliseconds bounds the whole call, even while Redis does not answer.
    * @throws {TimeoutError} The time is over; `cause` is the connection's error if there is one.
@@ -96,7 +96,7 @@ export class RedisLock implements RedisAcquirable {
   /**
    * Takes over the lease with this `lease.id`, even from another process: a scheduler acquires, and a worker continues.
    * The new lease has the same fencing token, its own id, and this object's `ttl` and `renew`. The first lease is lost:
-   * its holder learns of it by its next renewal, `verify` or `extend`. Do not adopt a lease that its holder still uses.
+   * its holder notices at its next renewal, `verify` or `extend`. Do not adopt a lease that its holder still uses.
    *
    * @param id The `id` of a lease of this name.
    * @returns The lease; undefined if it is no longer held.
@@ -139,8 +139,8 @@ export class RedisLock implements RedisAcquirable {
   }
 
   /**
-   * Revokes the current hold and hands off to the next waiter. The revoked holder learns of it by its next renewal,
-   * `verify` or `extend`, after at most a third of its `ttl`. Until then only fencing tokens keep it out.
+   * Revokes the current hold and hands off to the next waiter. The revoked holder notices at its next renewal, `verify`
+   * or `extend`, after at most a third of its `ttl`. Until then, only a check of fencing tokens keeps out its writes.
    *
    * @returns Whether there was a holder.
    */

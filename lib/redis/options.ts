@@ -10,8 +10,8 @@ import { checkInteger, checkName, checkOptions, checkString, must } from "../int
 /** Options of every class over Redis, read once by the constructor. */
 export interface RedisOptions {
   /**
-   * Milliseconds that a lease lasts unless it is renewed, and so the delay after a crashed holder. 10 or more. Default:
-   * 30,000.
+   * Milliseconds that a lease lasts unless it is renewed. After a crash of the holder, waiters wait for the end of the
+   * lease. 10 or more. Default: 30,000.
    */
   readonly ttl?: number | undefined;
   /**

@@ -54,9 +54,9 @@ const MOST_BLOCKED = 100 * 365 * 24 * 3600 * 1000;
 const MOST_COUNTED = 2 ** 40;
 
 /**
- * Limits how often something starts, across processes and machines, by the server's clock: never more than `limit` starts
- * in any window of `interval` milliseconds, or a token bucket, or several of these budgets at once. A window slides: it
- * never lets twice the limit through around an edge. Calls have nothing to release.
+ * Limits how often something starts, across processes and machines, by the server's clock: never more than `limit`
+ * starts in any window of `interval` milliseconds, or a token bucket, or several of these budgets at once. The window
+ * slides, so the limit holds at every moment. Calls have nothing to release.
  *
  * A start is the turn that the server gives to a call. A process that is paused between its turn and its work starts
  * later than the server knows. A server that restarts without data may allow one extra window. To limit how many calls
@@ -168,14 +168,14 @@ export class RedisRateLimiter {
   }
 
   /**
-   * Waits until the call may start. One command; if it has to wait, the call sleeps until its turn and asks again, for
-   * which it needs Redis.
+   * Waits until the call may start. A call sends one command. If it has to wait, it sleeps until its turn and sends
+   * another command.
    *
    * **Fairness**: first come, first served, by arrival at the server. **Cancellation**: by `signal` or `timeout`, at
-   * any time; one command gives its start back, and later calls keep their turns or come sooner.
+   * any time. One command gives the start of the call back, and later calls keep their turns or come sooner.
    *
    * @param options How many starts, and when to stop waiting; `timeout` in milliseconds. A call whose turn would come
-   * later than that rejects at once, and uses nothing.
+   * after its `timeout` rejects at once, and uses no start.
    * @throws {TimeoutError} Its turn would come too late, or Redis did not answer in time; `cause` is the connection's error.
    * @throws {RedisError} Redis refuses, or could not be reached for 30 s and neither option is given.
    * @throws {TypeError | RangeError} An option has a wrong type or value; `permits` is above the limit.

@@ -123,7 +123,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   /**
    * Takes over the lease with this `lease.id`, even from another process: a scheduler acquires, and a worker continues.
    * The new lease has the same fencing token, its own id, and this object's `ttl` and `renew`. The first lease is lost:
-   * its holder learns of it by its next renewal, `verify` or `extend`. Do not adopt a lease that its holder still uses.
+   * its holder notices at its next renewal, `verify` or `extend`. Do not adopt a lease that its holder still uses.
    *
    * @param id The `id` of a lease of this name, with any number of permits.
    * @returns The lease; undefined if it is no longer held.
@@ -165,8 +165,8 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   }
 
   /**
-   * Revokes all holds and hands off to the next waiters. The holders' leases are lost as in `RedisLock.forceRelease`.
-   * Until then only fencing tokens keep the holders out.
+   * Revokes all holds and hands off to the next waiters. The holders notice as in `RedisLock.forceRelease`. Until then,
+   * only a check of fencing tokens keeps out their writes.
    *
    * @returns Whether there was a holder.
    */

@@ -41,12 +41,12 @@ import { exposeState } from "../internal/state.ts";
  * that is still alive 5 s later prints the warning `INTERLOCK_STILL_ALIVE`. To cancel one piece of work, use an
  * `AbortController`; to limit concurrency, use {@linkcode Pool}.
  *
- * Limits of the platforms. Deno.serve (2.9) breaks uploads when it stops listening, so its listener is closed only once
- * the uploads in progress are in, or have their responses if they are read as a stream. While uploads keep overlapping,
- * responses are held back for up to a second, so that no client begins another. Deno.serve and Bun.serve close idle
- * connections at once, together with requests on them that they have not read. Pipelined requests are all served by
- * node:http; with Deno.serve and Bun.serve this depends on the platform. node:http on Bun forgets silent connections
- * instead of closing them.
+ * Limits of the platforms. Deno.serve (2.9) breaks uploads when it stops listening, so its listener is closed only when
+ * each upload in progress has arrived, or has its response if it is read as a stream. While uploads keep overlapping,
+ * responses are held back for up to a second, so that no client begins another upload. When Deno.serve and Bun.serve
+ * stop listening, they close idle connections at once, together with requests on these connections that they have not
+ * read. node:http serves all pipelined requests; with Deno.serve and Bun.serve, this depends on the platform. node:http
+ * on Bun forgets silent connections instead of closing them.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -98,8 +98,8 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
   }
 
   /**
-   * Resolves when the shutdown is complete. Never rejects. It also waits for later calls of `attach`, `defer` and
-   * `onShutdown`, by a start-up that the signal interrupted: put `await shutdown.finished` at the end of the program.
+   * Resolves when the shutdown is complete. Never rejects. If a signal interrupts the start-up, it also waits for the
+   * later calls of `attach`, `defer` and `onShutdown`. So put `await shutdown.finished` at the end of the program.
    */
   get finished(): Promise<ShutdownReport> {
     return this.#state.finished;
@@ -116,8 +116,8 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
   }
 
   /**
-   * Whether to send new work here, for a readiness endpoint. With the option `ready: false` it is false until it is
-   * set. From the signal on it is false, and setting it has no effect.
+   * Whether to send new work here, for a readiness endpoint. With the option `ready: false`, it is false until you set
+   * it to true. From the signal on, it is false, and setting it has no effect.
    */
   get ready(): boolean {
     return this.#state.started && this.#state.phase === "serving";
@@ -140,7 +140,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
   }
 
   /**
-   * Starts the shutdown, as an OS signal does. A second call, or one after the disposal, has no effect.
+   * Starts the shutdown, as an OS signal does. A second call, or a call after the disposal, has no effect.
    *
    * @param reason Becomes `signal.reason` and the report's `reason`. Default: the platform's AbortError.
    */
@@ -150,10 +150,11 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
   }
 
   /**
-   * Counts `work` as in flight until it settles. Works while draining too, because the work in flight may need it.
+   * Counts `work` as in flight until it settles. You can call it during the drain, too, because the work in flight may
+   * need it.
    *
-   * @param work A promise, or a function to call with `signal`. Its rejection is left to the caller. If a promise
-   * without another handler rejects, the run-time does not report it: pass a function instead.
+   * @param work A promise, or a function to call with `signal`. The report does not contain its rejection: handle the
+   * returned promise. The run-time reports an unhandled rejection only for a function, not for a promise.
    * @param label Names it in the report if it has to be cut. Default: the function's name.
    * @returns The same promise, or one for the function's result.
    * @throws {ClosedError} (as a rejection) when the drain is over.
@@ -185,10 +186,11 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * `Connection: close`. Arguments, `this` and errors pass through. Requests get 503 with `Retry-After` once the
    * shutdown is forced or its drain is over, and earlier with `late: "refuse"`.
    *
-   * Without `attach`, a body counts as sent when the platform reports it (Bun, and Deno even under `deno serve`). On
-   * Node the handler sees only when a body was read, which is before it is sent: attach the server.
+   * Without `attach`, Bun and Deno report when a body was sent, even under `deno serve`. On Node, the handler sees only
+   * when a body was read, which is before it is sent, so attach the server.
    *
-   * **Cancellation**: a request without a response when the shutdown is forced gets 503, if the server still sends it.
+   * **Cancellation**: a request that has no response when the shutdown is forced gets 503, if the server can still send
+   * it.
    *
    * @param fetchHandler Gets the request and the server's other arguments.
    * @param options How requests are named in the report.
@@ -206,13 +208,13 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * their last responses.
    *
    * With node:http(s) and node:http2 it counts everything that begins from now on: requests and streams until their
-   * response was sent, upgraded connections (WebSockets) until they are closed. An upgraded connection that no
-   * `webSocket()` declares is ended once everything else has ended and it has been silent for a second. HTTP/2 clients
-   * get a GOAWAY. With Deno.serve and Bun.serve, {@linkcode GracefulShutdown.handler} counts.
+   * response was sent, upgraded connections (WebSockets) until they are closed. If you do not pass an upgraded
+   * connection to `webSocket()`, it is ended when all other work has ended and it has been silent for a second. HTTP/2
+   * clients get a GOAWAY. With Deno.serve and Bun.serve, {@linkcode GracefulShutdown.handler} counts the requests.
    *
    * A pool is closed when the shutdown begins. Its calls, including queued ones, are work in flight, and so are maps
-   * whose reading has begun. Its unobserved failures are in the report's `errors`, as `join()` would throw them. When
-   * forced, it is cancelled with the reason of `forced`.
+   * whose reading has begun. The report's `errors` contain its unobserved failures, as `join()` would throw them. A
+   * forced shutdown cancels the pool with the reason of `forced`.
    *
    * @param server Of node:http, node:https, node:http2, Deno.serve or Bun.serve; or a pool. Pass `signal: shutdown.forced` to
    * Deno.serve too: its server cannot be closed by force in any other way. Attaching a server again has no effect. A
@@ -236,13 +238,14 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
   }
 
   /**
-   * Counts a WebSocket until it is closed. At the signal, after the listeners of `signal` have run, it is closed with
-   * code 1001 (going away), or by `options.close`. When forced, it is terminated.
+   * Counts a WebSocket until it is closed. At the signal, after the listeners of `signal` have run, the shutdown closes
+   * it with code 1001 (going away), or calls `options.close`. A forced shutdown terminates it.
    *
    * @param socket The platform's WebSocket, Bun's ServerWebSocket, one of the package ws, or the raw socket of
    * `server.on("upgrade")`, which is ended by `end()`. Not for socket.io: use `onShutdown(() => io.close())`.
    * @param options How it is closed, and its name in the report if it has to be cut. A string is the name.
-   * @returns A function that ends the counting, for sockets without events whose end `readyState` does not show.
+   * @returns A function that ends the counting. Call it for a socket that has no events and whose `readyState` does not
+   * show its end.
    * @throws {TypeError} when `socket` is no such socket, and for options of a wrong type.
    * @throws {ClosedError} when the drain is over.
    */
@@ -253,13 +256,13 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
   /**
    * Registers a callback for the moment at which the listeners are closed, after `delay`. Use it to end WebSockets
    * (`io.close()`). If a framework's close also ends resources that handlers use (NestJS, Apollo Server, hapi), put it
-   * into {@linkcode GracefulShutdown.defer}. All callbacks run concurrently and are in flight until they end. If a
-   * callback rejects, its error is in the report, unless it only reports that `forced` cancelled it. After the
-   * listeners are closed, a callback is called immediately; once the drain is over, it counts as a clean-up step.
+   * into {@linkcode GracefulShutdown.defer}. All callbacks run concurrently, and each is in flight until it ends. If a
+   * callback rejects, its error is in the report, unless it only reports that `forced` cancelled it. If you register a
+   * callback after the listeners are closed, it is called immediately; after the drain, it counts as a clean-up step.
    *
-   * @param fn Gets `forced`.
+   * @param fn Called with the signal `forced`.
    * @param label Names it in the report if it has to be cut. Default: the function's name.
-   * @returns Once everything is over, a promise that settles as `fn` does. Its rejection needs no handler.
+   * @returns If everything is over, a promise that settles as `fn` does, and whose rejection needs no handler.
    * @throws {TypeError} when `fn` is not a function.
    */
   onShutdown(fn: (signal: AbortSignal) => unknown, label?: string): Promise<void> | undefined {
@@ -275,12 +278,12 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * Adds a clean-up step, such as closing a database or a framework that handlers use. Steps run after the drain, one
    * at a time, the last one first, each bounded by the rest of the grace time. A failed step does not keep other steps
    * from running, and its error is in the report. If the error only reports that `forced` cancelled the step, its label
-   * is in `remaining` instead. When everything is over, a step is called immediately, so that a start-up can close what
-   * it opened after the signal.
+   * is in `remaining` instead. When everything is over, a new step is called immediately, so that a start-up can close
+   * the resources that it opened after the signal.
    *
-   * @param fn Gets `forced`.
+   * @param fn Called with the signal `forced`.
    * @param label Names it in the report if it does not end in time. Default: the function's name.
-   * @returns Once everything is over, a promise that settles as `fn` does. Its rejection needs no handler.
+   * @returns If everything is over, a promise that settles as `fn` does, and whose rejection needs no handler.
    * @throws {TypeError} when `fn` is not a function.
    */
   defer(fn: (signal: AbortSignal) => unknown, label?: string): Promise<void> | undefined {
@@ -288,16 +291,15 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
   }
 
   /**
-   * Takes back all that this shutdown has installed, as if it had never been made: it no longer listens to OS signals,
-   * and its servers are detached. `finished` stays pending, and its signals never abort. Wrapped handlers still respond;
-   * every later registration throws ClosedError. Has no effect once a shutdown has begun. For tests, and for libraries
-   * whose user closes the server: `using shutdown = new GracefulShutdown()`.
+   * Undoes everything that this shutdown has installed: it no longer listens to OS signals, and its servers are
+   * detached. `finished` stays pending, and its signals never abort. Wrapped handlers still respond. Every later
+   * registration throws a ClosedError. Has no effect once a shutdown has begun. For tests, with `using shutdown = …`.
    */
   [Symbol.dispose](): void {
     this.#takeBack();
   }
 
-  /** Requests the shutdown and waits for its end. After the disposal there is none. */
+  /** Requests the shutdown and waits for its end. Has no effect after `[Symbol.dispose]()`. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.request();
     if (!this.#state.isDisposed) await this.finished;

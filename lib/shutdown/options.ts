@@ -17,22 +17,22 @@ import { checkSignalNames } from "./os_signals.ts";
 /** How {@linkcode GracefulShutdown} behaves. All times are in milliseconds. */
 export interface GracefulShutdownOptions {
   /**
-   * Time limit of the whole shutdown from the first signal on, including `delay` and clean-up steps. Work in flight is
-   * then cut. With `Infinity`, only a second signal cuts work. Default: 10,000.
+   * Time limit of the whole shutdown, from the first signal on, including `delay` and clean-up steps. At its end, work
+   * in flight is cut. With `Infinity`, only a second signal cuts work. Default: 10,000.
    */
   readonly grace?: number | undefined;
   /** OS signals that start the shutdown; `[]` means none. Default: SIGINT and SIGTERM. */
   readonly signals?: readonly string[] | undefined;
   /**
-   * Time after the first OS signal during which another signal counts as an echo of it and does not force: wrappers
-   * (dumb-init, `deno task`, `npm start`, `node --watch`) and frameworks forward signals. Default: 250.
+   * Time after the first OS signal during which further signals have no effect. Wrappers (dumb-init, `deno task`, `npm
+   * start`, `node --watch`) and frameworks forward the first signal; later signals force the shutdown. Default: 250.
    */
   readonly debounce?: number | undefined;
   /**
    * Time after the signal during which new connections are still accepted, while `ready` is already false and responses
    * ask clients to close their connections. For load balancers that keep sending requests until they notice that
-   * `ready` is false. A function is called at the signal with `forced`, and its promise awaited: `delay: () =>
-   * registry.leave()`. Its error is in the report, and the shutdown continues. Default: 0.
+   * `ready` is false. When the shutdown begins, a function is called with `forced`, and its promise is awaited: `delay:
+   * () => registry.leave()`. Its error is in the report, and the shutdown continues. Default: 0.
    */
   readonly delay?: number | ((forced: AbortSignal) => unknown) | undefined;
   /** Time of silence after which a connection is closed as idle, once the listener is closed. Default: 100. */
@@ -44,7 +44,7 @@ export interface GracefulShutdownOptions {
   readonly late?: "serve" | "refuse" | undefined;
   /** When refused clients should come back, rounded up to whole seconds. Default: 1,000. */
   readonly retryAfter?: number | undefined;
-  /** Whether the service has started; if false, `ready` stays false until it is set. Default: true. */
+  /** Whether the service has started. If false, `ready` is false until you set it to true. Default: true. */
   readonly ready?: boolean | undefined;
 }
 

@@ -12,9 +12,9 @@ export interface ShutdownReport {
   readonly reason: unknown;
   /** Whether all work ended without being cut. */
   readonly drained: boolean;
-  /** The labels of the work that was cut, and of clean-up steps and a `delay` that `forced` cancelled. */
+  /** The labels of the work that was cut, and of clean-up steps and a `delay` function that `forced` cancelled. */
   readonly remaining: readonly string[];
-  /** Milliseconds from the first signal to the end. */
+  /** Milliseconds from the first signal to the end of the shutdown. */
   readonly elapsed: number;
   /** The errors of callbacks and clean-up steps, with a TimeoutError for each step that did not end in time. */
   readonly errors: readonly unknown[];

@@ -41,7 +41,8 @@ export interface WebSocketOptions<S = unknown> {
   readonly label?: string | undefined;
   /**
    * Called once at the signal, in place of the close with code 1001: it answers the accepted messages, then closes the
-   * socket. Its promise is in flight, too. If it fails, its error is in the report and the socket is closed.
+   * socket. Its promise is in flight, too. If the function fails, the report contains its error and the socket is
+   * closed.
    */
   readonly close?: ((socket: S) => unknown) | undefined;
 }

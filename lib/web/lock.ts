@@ -16,9 +16,8 @@ import { acquire, runHolding, tryAcquire } from "./request.ts";
  * Node. A name has one holder at a time, or any number of "shared" holders. A tab or worker that dies releases its
  * holds.
  *
- * Within a single thread, use `Lock`, which is a thousand times cheaper. For several processes on a server, use
- * `RedisLock`. Not re-entrant: acquiring it twice deadlocks. `acquireAll` refuses it, because platform locks have no
- * place in its order.
+ * Within a single thread, use `Lock`, which is far cheaper. For several processes on a server, use `RedisLock`. Not
+ * re-entrant: acquiring it twice deadlocks. `acquireAll` refuses it, because platform locks have no place in its order.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -69,7 +68,7 @@ export class WebLock implements Acquirable<WebGuard> {
   /**
    * Waits in the platform's queue for the lock.
    *
-   * **Fairness**: of the platform: first come, first served among all tabs and workers.
+   * **Fairness**: that of the platform: first come, first served among all tabs and workers.
    *
    * **Cancellation**: by `signal` or `timeout`, at any time before the grant; the request leaves the platform's queue.
    *
