@@ -126,10 +126,10 @@ export class Queue<T> implements AsyncIterable<T> {
   /**
    * Puts an item in, or waits until there is room. If a `get` waits, the item is handed to it directly.
    *
-   * **Fairness**: items go in in the order of the calls, and come out in that order.
+   * **Fairness**: the queue accepts items in the order of the calls, and returns them in that order.
    *
-   * **Cancellation**: on abort or time-out the waiter leaves in O(1), and its item never gets in. An abort after the
-   * item is in has no effect.
+   * **Cancellation**: on abort or time-out the waiter leaves in O(1), and its item is not put in. An abort after the
+   * item was put in has no effect.
    *
    * @param item The item; any value.
    * @param options When to stop waiting; `timeout` in milliseconds.
@@ -151,7 +151,7 @@ export class Queue<T> implements AsyncIterable<T> {
   /**
    * Puts an item in if there is room, without overtaking a `put` that waits.
    *
-   * @returns Whether it is in.
+   * @returns Whether the item was put in.
    * @throws {ClosedError} when the queue is closed.
    */
   tryPut(item: T): boolean {
