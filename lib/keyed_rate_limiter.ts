@@ -4,12 +4,11 @@
  *
  * @module
  */
-import { BudgetNumbers, readBudgets } from "./internal/budgets.ts";
+import { Budget, readBudgets } from "./internal/budgets.ts";
 import { checkKey, promised } from "./internal/check.ts";
 import { step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
-import type { Terms } from "./internal/start_log.ts";
 import { Budgets, closeStarts, isIdle, StartQueue } from "./internal/start_queue.ts";
 import { Timer } from "./internal/timer.ts";
 import type { WaitedFor } from "./internal/waited_for.ts";
@@ -87,8 +86,8 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
     this.#shared = new Budgets(terms, maxWaiting);
     this.#unused = new StartQueue(this.#shared, targetOf(name));
     const change = (change: () => void) => this.#change(change);
-    const remaining = (key: K, i: number) => this.#use(key, (starts) => starts.remaining(i));
-    this.#budgets = terms.map((each, i) => new KeyedBudget<K>(each, change, (key) => remaining(key, i)));
+    const remaining = (i: number) => (key: K) => this.#use(key, (starts) => starts.remaining(i));
+    this.#budgets = terms.map((each, i) => new KeyedBudget<K>(each, change, () => remaining(i)));
   }
 
   /** The name shown with the key in error messages and diagnostics. */
@@ -316,15 +315,8 @@ function targetOf(name: string | undefined, key?: unknown): WaitedFor {
   return { kind: "key", noun: "rate limiter", isHeld: false, name, key };
 }
 
-class KeyedBudget<K> extends BudgetNumbers implements KeyedRateLimiterBudget<K> {
-  readonly remaining: (key: K) => number;
-
+class KeyedBudget<K> extends Budget<(key: K) => number> {
   static {
     show(KeyedBudget, "KeyedRateLimiterBudget", ["limit", "interval"]);
-  }
-
-  constructor(terms: Terms, change: (change: () => void) => void, remaining: (key: K) => number) {
-    super(terms, change);
-    this.remaining = remaining;
   }
 }

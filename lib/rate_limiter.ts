@@ -4,11 +4,10 @@
  *
  * @module
  */
-import { BudgetNumbers, readBudgets } from "./internal/budgets.ts";
+import { Budget, readBudgets } from "./internal/budgets.ts";
 import { promised } from "./internal/check.ts";
 import { show } from "./internal/show.ts";
 import { COPY, exposeState } from "./internal/state.ts";
-import type { Terms } from "./internal/start_log.ts";
 import { Budgets, closeStarts, StartQueue } from "./internal/start_queue.ts";
 import { describe } from "./internal/waited_for.ts";
 import { wrapped } from "./internal/wrap.ts";
@@ -305,19 +304,8 @@ export class RateLimiter {
   }
 }
 
-class LimiterBudget extends BudgetNumbers implements RateLimiterBudget {
-  readonly #remaining: () => number;
-
+class LimiterBudget extends Budget<number> {
   static {
     show(LimiterBudget, "RateLimiterBudget", ["limit", "interval", "remaining"]);
-  }
-
-  constructor(terms: Terms, change: (change: () => void) => void, remaining: () => number) {
-    super(terms, change);
-    this.#remaining = remaining;
-  }
-
-  get remaining(): number {
-    return this.#remaining();
   }
 }

@@ -8,7 +8,7 @@ import { Histogram } from "./histogram.ts";
 
 /** A wait or hold that has ended. Times in ms on the clock of `performance.now()`. */
 interface Past {
-  readonly what: "wait" | "hold";
+  readonly state: "waits" | "holds";
   readonly from: number;
   readonly to: number;
   /** Whether it was cancelled or lost. */
@@ -38,7 +38,7 @@ export class Track {
   past: Past[] = [];
   /** When a short wait or hold was last left out of `past`. */
   lastSkipped = -Infinity;
-  readonly #lastKept = { wait: -Infinity, hold: -Infinity };
+  readonly #lastKept = { waits: -Infinity, holds: -Infinity };
 
   constructor(label: string) {
     this.label = label;
@@ -51,13 +51,13 @@ export class Track {
     this.waiting.add(waited);
   }
 
-  keep(what: Past["what"], to: number, lasted: number, hasFailed = false): void {
-    if (lasted < RESOLUTION && to - this.#lastKept[what] < RESOLUTION) {
+  keep(state: Past["state"], to: number, lasted: number, hasFailed = false): void {
+    if (lasted < RESOLUTION && to - this.#lastKept[state] < RESOLUTION) {
       this.lastSkipped = to;
       return;
     }
-    this.#lastKept[what] = to;
-    this.past.push({ what, from: to - lasted, to, hasFailed });
+    this.#lastKept[state] = to;
+    this.past.push({ state, from: to - lasted, to, hasFailed });
     if (this.past.length > 2 * MOST_PAST) this.past = this.past.slice(-MOST_PAST);
   }
 }
@@ -90,7 +90,7 @@ export class Tracks implements Observer {
     const track = this.#of(call);
     track.grants++;
     track.endWait(call, waited);
-    if (call.hasWaited || !call.thing.isHeld) track.keep("wait", at, waited);
+    if (call.hasWaited || !call.thing.isHeld) track.keep("waits", at, waited);
     if (call.state === "holds") track.holds.add(call);
   }
 
@@ -98,7 +98,7 @@ export class Tracks implements Observer {
     const track = this.#of(call);
     track.giveUps++;
     track.endWait(call, waited);
-    track.keep("wait", at, waited, true);
+    track.keep("waits", at, waited, true);
   }
 
   release({ at, held, outcome }: ReleaseEvent, call: ObservedCall): void {
@@ -106,7 +106,7 @@ export class Tracks implements Observer {
     if (outcome === "lost") track.losses++;
     track.holds.delete(call);
     track.holding.add(held);
-    track.keep("hold", at, held, outcome === "lost");
+    track.keep("holds", at, held, outcome === "lost");
   }
 
   /** Returns the track of a call's resource. */

@@ -145,27 +145,23 @@ function calls(title: string, verb: string, all: ReadonlySet<ObservedCall>, now:
 /** Draws holders above waiters, in as few rows as possible. */
 function timeline(track: Track, now: number, width: number): string {
   const from = now - SPAN;
-  const open = (what: "wait" | "hold", all: ReadonlySet<ObservedCall>) =>
-    [...all].slice(0, MOST_CALLS).map(({ since }) => ({ what, from: since, to: Infinity, hasFailed: false }));
-  const spans = [
-    ...track.past.filter(({ to }) => to > from),
-    ...open("hold", track.holds),
-    ...open("wait", track.waits),
-  ];
-  const lanes = [...rows("hold", "holder", spans), ...rows("wait", "waiter", spans)];
+  const open = (state: "waits" | "holds") =>
+    [...track[state]].slice(0, MOST_CALLS).map(({ since }) => ({ state, from: since, to: Infinity, hasFailed: false }));
+  const spans = [...track.past.filter(({ to }) => to > from), ...open("holds"), ...open("waits")];
+  const lanes = [...rows("holds", "holder", spans), ...rows("waits", "waiter", spans)];
   return `<div class="timeline">${draw({ title: track.label, lanes, from, now, width, span: SPAN })}</div>`;
 }
 
 type Span = Track["past"][number];
 
-function rows(what: Span["what"], word: string, all: readonly Span[]): Row[] {
+function rows(state: Span["state"], word: string, all: readonly Span[]): Row[] {
   const lanes: { label: string; spans: Row["spans"][number][]; marks: Row["marks"][number][] }[] = [];
   const packed = new Rows();
-  for (const { from, to, hasFailed } of all.filter((one) => one.what === what).sort((a, b) => a.from - b.from)) {
+  for (const { from, to, hasFailed } of all.filter((one) => one.state === state).sort((a, b) => a.from - b.from)) {
     const index = packed.place(from, to);
     if (index >= MOST_CALLS) continue;
     const lane = lanes[index] ??= { label: index === 0 ? word : `${word} ${index + 1}`, spans: [], marks: [] };
-    lane.spans.push({ state: what === "wait" ? "waits" : "holds", from, ...(to === Infinity ? {} : { to }) });
+    lane.spans.push({ state, from, ...(to === Infinity ? {} : { to }) });
     if (hasFailed) lane.marks.push({ sign: "✕", at: to, text: "" });
   }
   return lanes;

@@ -71,6 +71,5 @@ export interface Observer {
 }
 
 /** The names of an observer's methods. */
-export type EventName = keyof Observer;
 
-export const EVENT_NAMES: readonly EventName[] = ["wait", "grant", "giveUp", "release"];
+export const EVENT_NAMES: readonly (keyof Observer)[] = ["wait", "grant", "giveUp", "release"];

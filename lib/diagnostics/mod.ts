@@ -11,14 +11,8 @@ export type { ObservedCall, ObservedThing } from "./acquisition.ts";
 export type { GiveUpOutcome } from "../internal/hook.ts";
 export { observe } from "./observe.ts";
 export { channels } from "./channels.ts";
-export {
-  type CounterLike,
-  type HistogramLike,
-  type MeterLike,
-  type MetricOptions,
-  metrics,
-  type MetricsOptions,
-} from "./metrics.ts";
+export type { CounterLike, HistogramLike, MeterLike, MetricOptions, MetricsOptions } from "./metrics.ts";
+export { metrics } from "./metrics.ts";
 export { type Trace, trace, type TraceOptions } from "./trace.ts";
 export type { TraceEvent, TraceJson } from "./trace_json.ts";
 export { type CallSnapshot, snapshot, type ThingSnapshot } from "./snapshot.ts";

@@ -13,15 +13,21 @@ export type Permits = number | readonly number[];
 /** How many starts a call takes from each budget. */
 export type Starts = readonly number[];
 
-/** The settable numbers of a budget. */
-export class BudgetNumbers {
+/** The numbers of a budget: those that can be set, and what remains of it now, for one key or by key. */
+export class Budget<R> {
   readonly #terms: Terms;
   readonly #change: (change: () => void) => void;
+  readonly #remaining: () => R;
 
   /** @param change Calls its argument, which changes the terms, at the right moment. */
-  constructor(terms: Terms, change: (change: () => void) => void) {
+  constructor(terms: Terms, change: (change: () => void) => void, remaining: () => R) {
     this.#terms = terms;
     this.#change = change;
+    this.#remaining = remaining;
+  }
+
+  get remaining(): R {
+    return this.#remaining();
   }
 
   get limit(): number {
