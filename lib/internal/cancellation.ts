@@ -5,7 +5,7 @@
  * Waits that end together do so in three phases: all leave, then all are settled, then grants are made. So no grant
  * goes to a waiter that is about to leave, and counts are right when the first waiter is settled.
  *
- * - `await pause(ms, signal)` resolves after a time, or earlier when the signal aborts.
+ * - `await pause(ms, signal)` resolves after a time, or earlier when the signal aborts or a promise settles.
  * - `const cancellation = onCancel({ signal, timeout }, fn)` calls `fn` once, unless `cancellation.end()` was called
  *   before.
  * - `class … extends Cancellation` overrides the phases.
@@ -238,11 +238,23 @@ class Callback extends Cancellation implements Served {
   }
 }
 
-/** Resolves after `ms` milliseconds, or as soon as the signal is aborted. */
-export function pause(ms: number, signal?: AbortSignal, keepsAlive = true): Promise<void> {
+/**
+ * Resolves after `ms` milliseconds, as soon as the signal is aborted, or when `unless` settles. Leaves no timer behind.
+ */
+export function pause(
+  ms: number,
+  signal?: AbortSignal,
+  keepsAlive = true,
+  unless?: PromiseLike<unknown>,
+): Promise<void> {
   return new Promise((resolve) => {
-    if (signal?.aborted) resolve();
-    else onCancel({ signal, timeout: ms, keepsAlive }, () => resolve());
+    if (signal?.aborted) return resolve();
+    const registration = onCancel({ signal, timeout: ms, keepsAlive }, () => resolve());
+    const end = () => {
+      registration.end();
+      resolve();
+    };
+    unless?.then(end, end);
   });
 }
 

@@ -309,8 +309,6 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
       if (this.#earlyEnd === undefined && this.#phase !== "over") this.#endEarly({ error, isFailure: true });
     });
     if (!isOwing) return await closed;
-    const isClosed = new AbortController();
-    void closed.then(() => isClosed.abort());
-    await pause(CLOSING_TIME, isClosed.signal);
+    await pause(CLOSING_TIME, undefined, true, closed);
   }
 }

@@ -5,7 +5,7 @@
  */
 import { abortServers } from "./platform/deno.ts";
 import { Task } from "./in_flight.ts";
-import { type Cancellation, onCancel } from "../internal/cancellation.ts";
+import { onCancel, pause } from "../internal/cancellation.ts";
 import { printable } from "../internal/check.ts";
 import { warningsPrinted } from "../internal/platform.ts";
 import { startTimer } from "../internal/timers.ts";
@@ -25,13 +25,12 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   const stopWatching = watchExit(state);
   state.phase = "delaying";
   for (const server of state.servers.values()) state.attempt(() => server.begin?.());
-  const remaining: string[] = [];
   const hasListeners = state.hasDelay || state.servers.size > 0;
   if (!hasListeners) stopListening(state);
   state.notify(reason);
   state.attempt(() => warnIfNotTied(state));
   if (hasListeners) {
-    if (state.hasDelay) remaining.push(...await waitForDelay(state));
+    if (state.hasDelay) await waitForDelay(state);
     state.phase = "calming";
     await Promise.all(Array.from(state.servers.values(), (server) => state.attemptLater(() => server.awaitCalm())));
     stopListening(state);
@@ -39,9 +38,9 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   for (const callback of state.callbacks) startCallback(state, callback);
   if (hasListeners) await state.resumeNextTurn();
 
-  remaining.push(...await drain(state));
+  await drain(state);
   do {
-    remaining.push(...await cleanUp(state));
+    await cleanUp(state);
     await warningsPrinted(); // the process may exit when its shutdown is finished
   } while (state.steps.length > 0);
   limit.end();
@@ -50,18 +49,14 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   for (const undo of state.atEnd) undo(); // last, because from here on a signal has its default effect
   state.phase = "finished";
   const elapsed = performance.now() - started;
-  return report({ reason: state.signal.reason, remaining, elapsed, errors: [...state.errors] });
+  return report({ reason: state.signal.reason, remaining: state.remaining, elapsed, errors: [...state.errors] });
 }
 
-/** Waits for the delay. Returns the label of its function if `forced` has cancelled it. */
-async function waitForDelay(state: ShutdownState): Promise<string[]> {
+/** Waits for the delay: the time, or the function. */
+async function waitForDelay(state: ShutdownState): Promise<void> {
   const { delay } = state.settings;
-  if (typeof delay === "number") {
-    await state.pause(delay);
-    return [];
-  }
-  const step = { label: delay.name || "delay", fn: delay };
-  return await state.attemptLater(() => bounded(step, state.forced)) ? [step.label] : [];
+  if (typeof delay === "number") await state.pause(delay);
+  else await runStep(state, { label: delay.name || "delay", fn: delay });
 }
 
 /** In one step: once a response announces the close, its client opens a new connection, which must meet no listener. */
@@ -79,9 +74,9 @@ export function startCallback(state: ShutdownState, { fn, label }: Step): void {
 
 /**
  * Waits for the work in flight, then for the servers' connections, and stops counting new work. When forced, cuts the
- * remaining work. Returns the labels of the work that was cut.
+ * remaining work.
  */
-async function drain(state: ShutdownState): Promise<string[]> {
+async function drain(state: ShutdownState): Promise<void> {
   const { servers, inFlight, forced } = state;
   const stopSweeping = startTimer(CHECK_EVERY, () => sweep(state), true);
   let closing: AttachedServer[] = [];
@@ -95,7 +90,7 @@ async function drain(state: ShutdownState): Promise<string[]> {
   } while (inFlight.size > 0 || [...servers.values()].some((each) => !closing.includes(each)));
   stopSweeping();
   state.phase = "closed"; // in the same step as the last sweep: later work would not be awaited, so it is refused
-  return forced.aborted ? cut(state) : [];
+  if (forced.aborted) cut(state);
 }
 
 /** Returns the time until the next sweep. */
@@ -114,37 +109,36 @@ export function force(state: ShutdownState, reason: Error, cause: string): void 
   warnForced(cause, labels);
 }
 
-function cut(state: ShutdownState): string[] {
+function cut(state: ShutdownState): void {
+  const { remaining } = state;
   for (const entry of state.inFlight) state.cut.add(entry);
-  const labels = Array.from(state.cut, ({ label }) => label);
+  for (const { label } of state.cut) remaining.push(label);
   for (const entry of [...state.inFlight]) state.attempt(() => entry.cut?.());
-  for (const server of state.servers.values()) state.attempt(() => labels.push(...server.cut()));
-  return labels;
+  for (const server of state.servers.values()) state.attempt(() => remaining.push(...server.cut()));
 }
 
 /**
  * Runs the clean-up steps one at a time in reverse order, each until it ends or the time is over. A failed step does
- * not keep other steps from running. Returns the labels of the steps that a forced shutdown cancelled: they have not
- * failed, but their clean-up is incomplete.
+ * not keep other steps from running.
  */
-async function cleanUp(state: ShutdownState): Promise<string[]> {
-  const cancelled: string[] = [];
+async function cleanUp(state: ShutdownState): Promise<void> {
   for (let step = state.steps.pop(); step !== undefined; step = state.steps.pop()) {
     state.step = step.label;
-    if (await state.attemptLater(() => bounded(step, state.forced))) cancelled.push(step.label);
+    await runStep(state, step);
   }
-  return cancelled;
 }
 
-/** A step that begins after the time is over still gets one turn of the event loop. */
-function bounded(step: Step, forced: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const expire = () => reject(new TimeoutError(`Cannot finish ${printable(step.label)}: the grace time is over`));
-    let registration: Cancellation;
-    const lastTurn = () => void (registration = onCancel({ timeout: 1 }, expire));
-    if (forced.aborted) lastTurn();
-    else registration = onCancel({ signal: forced }, lastTurn);
-    const ended = (async () => void await step.fn(forced))();
-    ended.then(resolve, reject).finally(() => registration.end());
+/**
+ * Runs a step until it ends or the time is over. One that begins after that still gets one turn of the event loop. A
+ * step that a forced shutdown cancels has not failed, but its work is incomplete, so it is listed with what remains.
+ */
+async function runStep(state: ShutdownState, { fn, label }: Step): Promise<void> {
+  const { forced } = state;
+  const isCancelled = await state.attemptLater(async () => {
+    const ended = (async () => void await fn(forced))();
+    await state.pause(Infinity, ended);
+    const expire = () => Promise.reject(new TimeoutError(`Cannot finish ${printable(label)}: the grace time is over`));
+    await (forced.aborted ? Promise.race([ended, pause(1, undefined, true, ended).then(expire)]) : ended);
   });
+  if (isCancelled) state.remaining.push(label);
 }

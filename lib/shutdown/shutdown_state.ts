@@ -4,7 +4,7 @@
  * @module
  */
 import { ClosedError } from "../errors.ts";
-import { onCancel } from "../internal/cancellation.ts";
+import { pause } from "../internal/cancellation.ts";
 import { checkString } from "../internal/check.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
 import { sharedController } from "../internal/platform.ts";
@@ -106,7 +106,8 @@ export class ShutdownState {
   started: boolean;
   /** Resolves when everything is over, including later registrations. */
   finished!: Promise<ShutdownReport>;
-  /** Errors for the report. */
+  /** For the report: labels of what was cut or cancelled, and errors. */
+  readonly remaining: string[] = [];
   readonly errors: unknown[] = [];
   readonly settings: ShutdownSettings;
 
@@ -174,8 +175,8 @@ export class ShutdownState {
   }
 
   /**
-   * The same one turn after the listeners were closed. Deno (2.9.6) closes them at the end of a turn: preparing a hundred responses
-   * in that turn would take several ms, in which further connections would be accepted and reset.
+   * The same one turn after the listeners were closed. Deno (2.9.6) closes them at the end of a turn: preparing a
+   * hundred responses in that turn would take several ms, in which further connections would be accepted and reset.
    */
   async resumeNextTurn(): Promise<void> {
     await this.pause(TURN);
@@ -248,18 +249,9 @@ export class ShutdownState {
     return late;
   }
 
-  /** Resolves after `ms`, as soon as shutdown is forced, or when `unless` settles. Leaves no timer behind. */
+  /** Resolves after `ms`, as soon as shutdown is forced, or when `unless` settles. */
   pause(ms: number, unless?: Promise<unknown>): Promise<void> {
-    const signal = this.forced;
-    return new Promise((resolve) => {
-      if (ms <= 0 || signal.aborted) return resolve();
-      const registration = onCancel({ signal, timeout: ms }, () => resolve());
-      const end = () => {
-        registration.end();
-        resolve();
-      };
-      unless?.then(end, end);
-    });
+    return ms > 0 ? pause(ms, this.forced, true, unless) : Promise.resolve();
   }
 }
 
