@@ -11,9 +11,13 @@ import { Waiter } from "../internal/wait_queue.ts";
 import type { WaitedFor } from "../internal/waited_for.ts";
 import type { TaskOptions } from "./types.ts";
 
-/** What a call asks for by its options. */
+/** What a call asks for by its options, and its place among calls whose priority is not 0. */
 export interface CallTerms extends WaitLimits {
   readonly priority: number;
+  /** Its number among the calls of its queue. */
+  turn: number;
+  /** Its index in the heap. */
+  index: number;
   /** The starts that it takes in a pool with a rate. Default: one of each budget. */
   readonly starts?: Starts | undefined;
 }
@@ -38,22 +42,11 @@ export class Call extends Waiter<void> {
   }
 }
 
-/** A call whose priority is not 0. */
-export class PriorityCall extends Call {
-  /** Its number among the calls of its queue. */
-  turn = 0;
-  /** Its index in the heap. */
-  index = 0;
-}
-
-export function callOf(target: WaitedFor, terms: CallTerms): Call {
-  return terms.priority === 0 ? new Call(target, terms) : new PriorityCall(target, terms);
-}
-
 /** Reads the options of a call of `run` or `createTask`. */
 export function readCall(target: WaitedFor, options: TaskOptions, rate: StartQueue | undefined): Call {
   const { signal, timeout = Infinity } = readWaitOptions(options) ?? {};
-  return callOf(target, { signal, timeout, priority: readPriority(options), starts: readStarts(rate, options) });
+  const [priority, starts] = [readPriority(options), readStarts(rate, options)];
+  return new Call(target, { signal, timeout, priority, starts, turn: 0, index: 0 });
 }
 
 /** Reads the option of a call or a map. */

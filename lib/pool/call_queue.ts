@@ -5,11 +5,11 @@
  * @module
  */
 import { WaitQueue } from "../internal/wait_queue.ts";
-import { type Call, PriorityCall } from "./call.ts";
+import type { Call } from "./call.ts";
 
 export class CallQueue extends WaitQueue<void, Call> {
-  // heap[call.index] === call. A call comes before its children, at 2 * index + 1 and 2 * index + 2.
-  readonly heap: PriorityCall[] = [];
+  // heap[call.terms.index] === call. A call comes before its children, at 2 * index + 1 and 2 * index + 2.
+  readonly heap: Call[] = [];
   #turns = 0;
 
   override peek(): Call | undefined {
@@ -22,24 +22,26 @@ export class CallQueue extends WaitQueue<void, Call> {
   }
 
   protected override link(call: Call): void {
-    if (!(call instanceof PriorityCall)) return super.link(call);
-    call.turn = this.#turns++;
+    const { terms } = call;
+    if (!terms?.priority) return super.link(call);
+    terms.turn = this.#turns++;
     call.waits = true;
     this.size++;
     this.#place(call, this.heap.length);
   }
 
   override unlink(call: Call): void {
-    if (!(call instanceof PriorityCall)) return super.unlink(call);
+    const { terms } = call;
+    if (!terms?.priority) return super.unlink(call);
     const last = this.heap.pop()!;
-    if (last !== call) this.#place(last, call.index);
+    if (last !== call) this.#place(last, terms.index);
     call.waits = false;
     this.size--;
     call.cancellation?.onUnlinked();
   }
 
   /** Puts a call at a free index, after moving its parents or children there that are on the wrong side of it. */
-  #place(call: PriorityCall, index: number): void {
+  #place(call: Call, index: number): void {
     const { heap } = this;
     for (let parent; (parent = heap[(index - 1) >> 1]) !== undefined && isBefore(call, parent);) {
       index = this.#set(parent, index);
@@ -50,21 +52,22 @@ export class CallQueue extends WaitQueue<void, Call> {
     this.#set(call, index);
   }
 
-  #firstChild(index: number): PriorityCall | undefined {
+  #firstChild(index: number): Call | undefined {
     const [left, right] = [this.heap[2 * index + 1], this.heap[2 * index + 2]];
     return right !== undefined && isBefore(right, left!) ? right : left;
   }
 
   /** Returns the index that the call had. */
-  #set(call: PriorityCall, index: number): number {
-    const { index: before } = call;
+  #set(call: Call, index: number): number {
+    const terms = call.terms!;
+    const { index: before } = terms;
     this.heap[index] = call;
-    call.index = index;
+    terms.index = index;
     return before;
   }
 }
 
-function isBefore(a: PriorityCall, b: PriorityCall): boolean {
-  const ahead = a.terms!.priority - b.terms!.priority;
-  return ahead > 0 || (ahead === 0 && a.turn < b.turn);
+function isBefore({ terms: a }: Call, { terms: b }: Call): boolean {
+  const ahead = a!.priority - b!.priority;
+  return ahead > 0 || (ahead === 0 && a!.turn < b!.turn);
 }

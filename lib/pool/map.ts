@@ -16,7 +16,7 @@ import { sharedController } from "../internal/platform.ts";
 import { show } from "../internal/show.ts";
 import { exposeState } from "../internal/state.ts";
 import { SyncError } from "../errors.ts";
-import { type Call, callOf } from "./call.ts";
+import { Call } from "./call.ts";
 import { type Read, Results } from "./map_results.ts";
 import { Source } from "./map_source.ts";
 import type { MapInProgress, PoolState } from "./state.ts";
@@ -229,7 +229,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
 
   #newCall(): Call {
     const { priority } = this.#job;
-    return callOf(this.#pool.mapping, { signal: this.#signal, timeout: Infinity, priority });
+    return new Call(this.#pool.mapping, { signal: this.#signal, timeout: Infinity, priority, turn: 0, index: 0 });
   }
 
   #start(call: Call, item: T): void {
