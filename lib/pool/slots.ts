@@ -60,7 +60,7 @@ export class Slots implements Served {
   wait(call: Call): Promise<void> {
     const granted = this.queue.wait(call, call.terms);
     if (this.rate !== undefined) {
-      this.#serve(); // the call may be the first one now
+      this.serve(); // the call may be the first one now
       if (timersEndWithRequest) this.rate.serveAlong(call);
     }
     return granted;
@@ -69,10 +69,10 @@ export class Slots implements Served {
   /** Frees the slot of a call. */
   free(call: Call): void {
     this.active--;
-    if (hook === undefined) return this.queue.size > 0 ? this.#serve() : this.#onServed();
+    if (hook === undefined) return this.queue.size > 0 ? this.serve() : this.#onServed();
     hook.step(() => {
       hook?.release(call.target, call);
-      this.#serve();
+      this.serve();
     });
   }
 
@@ -80,28 +80,23 @@ export class Slots implements Served {
   rejectQueued(reason: unknown): void {
     step(() => {
       for (const call of this.queue.takeAll()) reject(call, reason);
-      this.#serve(); // ends the wait for a start
+      this.serve(); // ends the wait for a start
     });
   }
 
-  /** After cancelled calls have left or the limit has changed, later calls may get slots. */
+  /**
+   * Grants slots while there are calls, slots and, in a pool with a rate, starts. After cancelled calls have left or the
+   * limit has changed, later calls may get slots.
+   */
   serve(): void {
-    this.#serve();
-  }
-
-  /** Grants slots while there are calls, slots and, in a pool with a rate, starts. */
-  #serve(hasStart = false): void {
-    for (let first; this.active < this.limit && (first = this.queue.peek()) !== undefined; hasStart = false) {
-      if (this.rate !== undefined && !hasStart) {
+    for (let first; this.active < this.limit && (first = this.queue.peek()) !== undefined;) {
+      if (this.rate !== undefined) {
         const { end } = this.rate.waits;
         if (end !== undefined) return this.rejectQueued(end.reason);
         const starts = startsOf(first, this.rate);
         if (!this.rate.tryStart(starts)) return this.#waitForStart(this.rate, starts);
       }
-      const call = this.queue.take(); // another one if an observer of the start has cancelled the first
-      if (call === undefined) break;
-      this.active++;
-      grant(call, undefined);
+      this.#grantFirst(); // another one if an observer of the start has cancelled the first
     }
     this.#leaveRate(); // no call could use a start: it would be lost
     this.#onServed();
@@ -114,9 +109,17 @@ export class Slots implements Served {
     this.starting = new StartWaiter(rate.target, starts);
     rate.waits.join(this.starting, (rejection) => {
       this.starting = undefined;
-      this.#serve(rejection === undefined);
+      if (rejection === undefined && this.active < this.limit) this.#grantFirst();
+      this.serve();
     });
     rate.setTimer();
+  }
+
+  #grantFirst(): void {
+    const call = this.queue.take();
+    if (call === undefined) return;
+    this.active++;
+    grant(call, undefined);
   }
 
   #leaveRate(): void {
