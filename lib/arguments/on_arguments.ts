@@ -15,6 +15,7 @@ import {
   quote,
 } from "../internal/check.ts";
 import { alike } from "../internal/wrap.ts";
+import type { NameOptions, WaitOptions } from "../types.ts";
 
 /** An argument that can be part of a key. */
 export type KeyPart = string | number | bigint | boolean | null | undefined;
@@ -25,10 +26,7 @@ export type Select<A extends readonly unknown[]> =
   | ((...args: A) => KeyPart | readonly KeyPart[]);
 
 /** The options of both wrappers. */
-export interface OnArgumentsOptions {
-  readonly name?: string | undefined;
-  readonly timeout?: number | undefined;
-}
+export type OnArgumentsOptions = NameOptions & Pick<WaitOptions, "timeout">;
 
 /**
  * A wrapper for functions that take at least the arguments `A`, and a standard decorator for methods that return a
@@ -40,11 +38,7 @@ export type LockedOnArguments<A extends readonly unknown[]> = <This, B extends [
 ) => (this: This, ...args: B) => Promise<Awaited<R>>;
 
 /** Calls `fn` under `key`. */
-type CallWithKey = <T>(
-  key: string,
-  fn: () => T | PromiseLike<T>,
-  options: { timeout?: number | undefined },
-) => Promise<T>;
+type CallWithKey = <T>(key: string, fn: () => T | PromiseLike<T>, options: WaitOptions) => Promise<T>;
 
 /** Checks the selection and the options, and returns the options, read once. */
 export function checkOnArguments(select: unknown, options: OnArgumentsOptions): OnArgumentsOptions {

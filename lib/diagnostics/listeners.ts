@@ -5,7 +5,7 @@
  * @module
  */
 import type { Acquisition, Origin } from "./acquisition.ts";
-import type { GiveUpEvent, GrantEvent, ReleaseEvent, WaitEvent } from "./events.ts";
+import type { Observer } from "./events.ts";
 import type { Resource } from "../internal/hook.ts";
 import { throwUncaught } from "../internal/platform.ts";
 
@@ -17,18 +17,14 @@ export interface WrongRelease {
   readonly origin: Origin;
 }
 
-/** Functions for events, and flags for extra records. */
-export interface Listener {
+/** Functions for events, which get the acquisition as the call, and flags for extra records. */
+export interface Listener extends Observer {
   /** Records callers' files and lines. */
   readonly sites?: boolean;
   /** Rejects calls that wait for a hold of their own `run`. */
   readonly rejects?: boolean;
   /** Records the `run` around each wait, and adds the holder to the messages of time-outs. */
   readonly frames?: boolean;
-  wait?(event: WaitEvent, acquisition: Acquisition): void;
-  grant?(event: GrantEvent, acquisition: Acquisition): void;
-  giveUp?(event: GiveUpEvent, acquisition: Acquisition): void;
-  release?(event: ReleaseEvent, acquisition: Acquisition): void;
   wrongRelease?(release: WrongRelease): void;
   failRenewal?(resource: Resource): void;
 }

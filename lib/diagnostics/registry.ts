@@ -89,19 +89,15 @@ export class Registry {
 
   /** Ends the acquisition's present state and begins the next one. Returns how long the former lasted, in ms. */
   move(acquisition: Acquisition, state: Acquisition["state"], now: number = performance.now()): number {
-    const { group, since } = acquisition;
-    const lasted = acquisition.state === "ended" ? 0 : Math.max(0, now - since);
-    if (acquisition.state !== "ended") setOf(acquisition).delete(acquisition);
+    const { group, since, state: former } = acquisition;
+    const lasted = former === "ended" ? 0 : Math.max(0, now - since);
+    if (former !== "ended") group[former].delete(acquisition);
     acquisition.state = state;
     acquisition.since = now;
     acquisition.hasWaited ||= state === "waits";
-    if (state !== "ended") setOf(acquisition).add(acquisition);
+    if (state !== "ended") group[state].add(acquisition);
     if (group.waits.size + group.holds.size > 0) this.#groups.set(group.key, group);
     else this.#groups.delete(group.key);
     return lasted;
   }
-}
-
-function setOf({ group, state }: Acquisition): Set<Acquisition> {
-  return state === "waits" ? group.waits : group.holds;
 }

@@ -43,34 +43,30 @@ class Request {
   readonly promise: Promise<WebGuard | undefined>;
   // Once over, the request is granted, refused or cancelled for good: a late grant is given back.
   #isOver = false;
-  /** Whether its wait was reported. */
-  #isReported = false;
   #resolve!: (guard: WebGuard | undefined) => void;
   #reject!: (reason: unknown) => void;
   #registration: Cancellation | undefined;
   readonly #spec: WebLockSpec;
-  readonly #limits: WaitLimits | undefined;
   readonly #hold: WebHold;
   /** Withdraws the request from the platform's queue. */
   readonly #withdrawn = new AbortController();
 
   constructor(spec: WebLockSpec, limits: WaitLimits | undefined, isOnce: boolean) {
     this.#spec = spec;
-    this.#limits = limits;
     this.#hold = new WebHold(spec);
     if (hook !== undefined) hook.begin(this.#hold);
     this.promise = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      this.#begin(isOnce);
+      this.#begin(limits, isOnce);
     });
   }
 
-  #begin(isOnce: boolean): void {
+  #begin(limits: WaitLimits | undefined, isOnce: boolean): void {
     const { name, mode, locks } = this.#spec;
-    if (this.#limits !== undefined) {
-      const { signal, timeout } = this.#limits;
-      this.#registration = onCancel({ signal, timeout: isOnce ? Infinity : timeout }, (how) => this.#cancel(how));
+    if (limits !== undefined) {
+      const timeout = isOnce ? Infinity : limits.timeout;
+      this.#registration = onCancel({ ...limits, timeout }, (outcome) => this.#cancel(outcome, limits));
     }
     // The platform accepts only one of the two options, and only its own signals.
     const how = isOnce ? { mode, ifAvailable: true } as const : { mode, signal: this.#withdrawn.signal };
@@ -115,9 +111,8 @@ class Request {
     this.#fail(error, "error");
   }
 
-  #cancel(outcome: CancelOutcome): void {
+  #cancel(outcome: CancelOutcome, { signal, timeout }: WaitLimits): void {
     this.#isOver = true; // first, because reading a foreign signal runs its code
-    const { signal, timeout } = this.#limits!;
     this.#fail(outcome === "timeout" ? timeOut(this.#spec, timeout) : reasonOf(signal!), outcome);
   }
 
@@ -126,7 +121,7 @@ class Request {
     this.#finish();
     this.#withdrawn.abort();
     this.#reject(reason);
-    if (this.#isReported && hook !== undefined) hook.giveUp(this.#spec, this.#hold, outcome, 1);
+    hook?.giveUp(this.#spec, this.#hold, outcome, 1);
   }
 
   #finish(): void {
@@ -136,7 +131,6 @@ class Request {
 
   #reportWait(): void {
     if (hook === undefined) return;
-    this.#isReported = true;
     hook.wait(this.#spec, this.#hold, 1);
     const deadlock = hook.deadlockOf(this.#spec, this.#hold, this.#spec.operation);
     if (deadlock !== undefined) this.#fail(deadlock, "error");
