@@ -131,7 +131,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
       checkKey(key);
       // Check everything before an entry exists: after a throw it would never be removed.
       const { permits = 1 } = options ?? {};
-      this.#check(permits);
+      checkInteger(permits, "permits", 1, this.#permits);
       const limits = options === undefined ? undefined : admit(options, this.#entries, key);
       const entry = this.#entries.of(key);
       return entry.acquire(entry, permits, limits);
@@ -149,7 +149,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
    */
   tryAcquire(key: K, permits: number = 1): Guard | undefined {
     checkKey(key);
-    this.#check(permits);
+    checkInteger(permits, "permits", 1, this.#permits);
     const entry = this.#entries.of(key);
     return entry.tryAcquire(entry, permits);
   }
@@ -188,10 +188,6 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
    */
   cancel(reason?: unknown): void {
     this.#entries.close(reason);
-  }
-
-  #check(permits: number): void {
-    checkInteger(permits, "permits", 1, this.#permits);
   }
 }
 

@@ -34,18 +34,8 @@ export function show<T extends object, S extends object = T>(
   };
 }
 
-/**
- * Makes console.log show `thing` by `text`. The member for this is not enumerable, so copies and comparisons ignore it.
- */
-export function inspectBy<T extends object>(
-  thing: T,
-  text: (options: unknown, inspect: (value: unknown, options: unknown) => string) => string,
-): T {
-  const value: Inspect = (_, options, inspect) => text(options, inspect);
-  return Object.defineProperty(thing, Symbol.for("nodejs.util.inspect.custom"), { value });
-}
-
-type Inspect = (
+/** A member of this type under that symbol makes the text. */
+export type Inspect = (
   this: object,
   depth: number,
   options: unknown,

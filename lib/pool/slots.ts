@@ -31,11 +31,6 @@ export class Slots implements Served {
     this.#onServed = onServed;
   }
 
-  /** Whether the next call waits for a slot, rather than for a start or for the end of a pause. */
-  get isFull(): boolean {
-    return this.limit > 0 && this.active >= this.limit;
-  }
-
   /** Takes a slot and, in a pool with a rate, the call's starts, unless the call has to wait. */
   tryTake(call: Call): boolean {
     if (this.active >= this.limit || this.queue.peek() !== undefined) return false;

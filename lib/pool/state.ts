@@ -56,7 +56,8 @@ export class PoolState {
       name,
       action,
       group: this,
-      waitsForRelease: () => this.slots.isFull,
+      // Rather than for a start or for the end of a pause.
+      waitsForRelease: () => this.slots.limit > 0 && this.slots.active >= this.slots.limit,
     });
     this.creating = { ...targetOf(name === undefined ? "create task" : "create task in pool"), isStart: true };
     this.running = targetOf("run in pool");

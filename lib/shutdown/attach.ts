@@ -55,11 +55,6 @@ export function detach(state: ShutdownState, server: object): void {
   undo();
 }
 
-/** Detaches every server and pool. */
-export function detachAll(state: ShutdownState): void {
-  for (const server of state.attached.keys()) detach(state, server);
-}
-
 /** Attaches a server. One that comes late stops listening. Returns a function that undoes it. */
 function attachServer(state: ShutdownState, server: ServerLike, label: AttachOptions["label"]): () => void {
   const isNode = "emit" in server;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { attach, type AttachOptions, detach, detachAll, type ServerLike } from "./attach.ts";
+import { attach, type AttachOptions, detach, type ServerLike } from "./attach.ts";
 import { countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
 import { Task } from "./in_flight.ts";
 import { checkBoolean, checkFunction, isThenable, must } from "../internal/check.ts";
@@ -310,7 +310,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
     if (state.phase !== "serving" || state.isDisposed) return;
     state.isDisposed = true;
     this.#ignoreSignals();
-    detachAll(state);
+    for (const server of state.attached.keys()) detach(state, server);
     discountShutdown();
   }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { printable, quote } from "../internal/check.ts";
-import { inspectBy } from "../internal/show.ts";
+import type { Inspect } from "../internal/show.ts";
 
 /** The outcome of a shutdown. */
 export interface ShutdownReport {
@@ -30,7 +30,8 @@ export function report(found: Pick<ShutdownReport, "reason" | "remaining" | "ela
   const made = { ok, reason, drained, remaining, elapsed, errors };
   const texts = { reason: line(reason), remaining: lines(remaining), errors: lines(errors) };
   const brief = { ...made, ...texts, elapsed: Math.round(elapsed) };
-  return inspectBy(made, (options, inspect) => inspect(brief, options));
+  const value: Inspect = (_, options, inspect) => inspect(brief, options);
+  return Object.defineProperty(made, Symbol.for("nodejs.util.inspect.custom"), { value }); // copies do not have it
 }
 
 /** Adds errors to a report. */
