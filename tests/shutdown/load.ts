@@ -4,10 +4,11 @@
  * and a Tally.
  *
  *     load.ts --port N [--seed N] [--connections N] [--routes service|quick|wait|restart] [--keep-up] [--http2]
- *       [--split] [--upgraded]
+ *       [--split] [--upgraded | --web-sockets]
  *
  * With --split, every fifth client sends the heads of its requests in two pieces, up to 300 ms apart; with --upgraded
- * there are also UPGRADED clients with an upgraded connection: a message at a time, each to be answered, or silent.
+ * there are also UPGRADED clients with an upgraded connection: a message at a time, each to be answered, or silent; with
+ * --web-sockets as many with a WebSocket.
  */
 import http from "node:http";
 import { connect, type Socket } from "node:net";
@@ -59,6 +60,7 @@ const { values } = parseArgs({
     "http2": { type: "boolean", default: false },
     "split": { type: "boolean", default: false },
     "upgraded": { type: "boolean", default: false },
+    "web-sockets": { type: "boolean", default: false },
   },
 });
 const [port, seed, connections] = [values.port, values.seed, values.connections].map(Number) as [
@@ -226,6 +228,35 @@ async function upgradedClient(name: number): Promise<void> {
   }
 }
 
+/**
+ * The same with WebSockets. Why one does not open cannot be known: it counts as a connection that is refused. Nor does
+ * it count how one closes: Deno (2.9.6) breaks the connection if a message crosses its close frame.
+ */
+async function webSocketClient(name: number): Promise<void> {
+  for (let i = 0; !stopped; i++) {
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/echo`);
+    const stop = setInterval(() => stopped && socket.close(), 50);
+    let [n, isOpen] = [0, false];
+    const id = () => `web-socket${name}-${i}-${n}`;
+    const send = () => {
+      if (socket.readyState === socket.OPEN) socket.send(id());
+    };
+    socket.onopen = () => {
+      isOpen = true;
+      send();
+    };
+    socket.onmessage = ({ data }) => {
+      if (data === id()) tally.whole.push(id());
+      n++;
+      setTimeout(send, random() * 100);
+    };
+    await new Promise((resolve) => socket.onclose = resolve);
+    if (!isOpen) tally.noConnection++;
+    clearInterval(stop);
+    await new Promise((resolve) => setTimeout(resolve, 20 + random() * 60));
+  }
+}
+
 async function client(name: number): Promise<void> {
   const Agent = values.split && name % 5 === 4 ? SplittingAgent : http.Agent;
   const agent = new Agent({ keepAlive: routes !== "quick", maxSockets: 1 });
@@ -248,5 +279,6 @@ async function client(name: number): Promise<void> {
 await Promise.all([
   ...Array.from({ length: connections }, (_, name) => client(name)),
   ...Array.from({ length: values.upgraded ? UPGRADED : 0 }, (_, name) => upgradedClient(name)),
+  ...Array.from({ length: values["web-sockets"] ? UPGRADED : 0 }, (_, name) => webSocketClient(name)),
 ]);
 console.log(JSON.stringify(tally));

@@ -112,7 +112,7 @@ export async function startLoad(
 ): Promise<Load> {
   const args = ["--port", port, "--seed", seed, "--connections", connections, "--routes", routes].map(String);
   if (flags.keepUp) args.push("--keep-up");
-  for (const name of ["http2", "split", "upgraded"] as const) if (flags[name]) args.push(`--${name}`);
+  for (const name of ["http2", "split", "upgraded", "web-sockets"] as const) if (flags[name]) args.push(`--${name}`);
   const load = await start("node", "tests/shutdown/load.ts", args);
   await said(load, /begun/);
   const tally = async () => {
@@ -133,6 +133,7 @@ export interface LoadOptions {
   http2?: boolean;
   split?: boolean;
   upgraded?: boolean;
+  "web-sockets"?: boolean;
 }
 
 /** The outcome of a round. */

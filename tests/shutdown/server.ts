@@ -16,8 +16,21 @@ import { nodeListener } from "../../examples/graceful/node_adapter.ts";
 import { service } from "../../examples/graceful/service.ts";
 import { type BunServerLike, type DenoServerLike, GracefulShutdown } from "../../mod.ts";
 
+interface EchoSocket {
+  readonly readyState: number;
+  send(text: string): unknown;
+  close(code: number): unknown;
+}
+
+interface UpgradingServer {
+  upgrade(request: Request): boolean;
+}
+
 interface Globals {
-  Deno?: { serve(options: object, handler: (request: Request) => Promise<Response>): DenoServerLike };
+  Deno?: {
+    serve(options: object, handler: (request: Request) => Response | Promise<Response>): DenoServerLike;
+    upgradeWebSocket(request: Request): { socket: WebSocket; response: Response };
+  };
   Bun?: { serve(options: object): BunServerLike & { port: number } };
 }
 
@@ -37,26 +50,42 @@ function say(port: number): void {
   console.log(`listening on ${port}`);
 }
 
-/** Answers each message after a moment, those that it has accepted before the shutdown closes the connection, too. */
+/** Answers each message after a moment. `close` then closes in the step in which no answer is left. */
+function echo(answer: (id: string, answered: () => void) => void, end: () => unknown) {
+  const answers = new Set<Promise<void>>();
+  return {
+    take(id: string): void {
+      accepted.push(id.trim());
+      const one = new Promise<void>((answered) =>
+        setTimeout(() => answer(id, () => answered(void answers.delete(one))), 50)
+      );
+      answers.add(one);
+    },
+    async close(): Promise<void> {
+      while (answers.size > 0) await Promise.all(answers);
+      end();
+    },
+  };
+}
+
 function upgraded({ url }: { url?: string | undefined }, socket: Duplex): void {
   socket.on("error", () => {}).resume();
   socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n");
   if (url === "/silent") return; // nothing declares it
-  const answers = new Set<Promise<void>>();
-  socket.on("data", (id: Buffer) => {
-    if (socket.writableEnded) return;
-    accepted.push(String(id).trim());
-    const answer = new Promise<void>((answered) =>
-      setTimeout(() => socket.write(id, () => answered(void answers.delete(answer))), 50)
-    );
-    answers.add(answer);
-  });
-  shutdown.webSocket(socket, {
-    close: async () => {
-      while (answers.size > 0) await Promise.all(answers);
-      socket.end();
-    },
-  });
+  const { take, close } = echo((id, answered) => socket.write(id, answered), () => socket.end());
+  socket.on("data", (id: Buffer) => socket.writableEnded || take(String(id)));
+  shutdown.webSocket(socket, { close });
+}
+
+/** A WebSocket of Deno.serve or Bun.serve. Returns what takes its messages. */
+function webSocket(socket: EchoSocket): (id: string) => void {
+  const send = (id: string, sent: () => void) => {
+    socket.send(id);
+    sent();
+  };
+  const { take, close } = echo(send, () => socket.close(1001));
+  shutdown.webSocket(socket, { close });
+  return (id) => socket.readyState === 1 && take(id);
 }
 
 const { Deno, Bun } = globalThis as Globals;
@@ -67,11 +96,30 @@ if (kind === "node" || kind === "http2") {
   server.listen({ port, host: hostname, backlog: 511 }, () => say((server.address() as AddressInfo).port));
 } else if (Deno !== undefined) {
   const onListen = ({ port }: { port: number }) => say(port);
+  const serveOrUpgrade = (request: Request) => {
+    if (request.headers.get("upgrade") !== "websocket") return handler(request);
+    const { socket, response } = Deno.upgradeWebSocket(request);
+    const take = webSocket(socket);
+    socket.onmessage = ({ data }) => take(data);
+    return response;
+  };
   shutdown.attach(
-    Deno.serve({ port, hostname, reusePort, signal: shutdown.forced, onListen }, shutdown.handler(handler)),
+    Deno.serve({ port, hostname, reusePort, signal: shutdown.forced, onListen }, shutdown.handler(serveOrUpgrade)),
   );
 } else if (Bun !== undefined) {
-  say(shutdown.attach(Bun.serve({ port, hostname, reusePort, idleTimeout: 0, fetch: shutdown.handler(handler) })).port);
+  const takes = new WeakMap<EchoSocket, (id: string) => void>();
+  const websocket = {
+    open: (socket: EchoSocket) => void takes.set(socket, webSocket(socket)),
+    message: (socket: EchoSocket, id: string) => takes.get(socket)!(id),
+  };
+  const serveOrUpgrade = (request: Request, server: UpgradingServer) =>
+    request.headers.get("upgrade") !== "websocket"
+      ? handler(request)
+      : server.upgrade(request)
+      ? undefined
+      : new Response("no WebSocket", { status: 400 });
+  const fetch = shutdown.handler(serveOrUpgrade);
+  say(shutdown.attach(Bun.serve({ port, hostname, reusePort, idleTimeout: 0, fetch, websocket })).port);
 } else {
   throw new Error(`Cannot serve ${kind}: Node has no fetch-style server`);
 }
