@@ -330,7 +330,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
   /** A wrapper may forward the first signal while the process exits. That must not change the exit code. */
   #leaveSignals(): void {
     const { signals, debounce } = this.#state.settings;
-    if (this.#first !== undefined) ignoreWhileExiting(signals, this.#first.at + debounce);
+    if (this.#first !== undefined) ignoreWhileExiting(signals, this.#first.at + debounce - performance.now());
     this.#ignoreSignals();
   }
 

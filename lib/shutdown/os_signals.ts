@@ -4,7 +4,7 @@
  * @module
  */
 import { must } from "../internal/check.ts";
-import { currentProcess } from "../internal/platform.ts";
+import { currentProcess, ifStillAlive } from "../internal/platform.ts";
 
 /** Signals of Linux, macOS and Windows. Node and Bun accept a misspelt name and never receive it. */
 const KNOWN = new Set(
@@ -62,9 +62,9 @@ export function listenToSignals(names: readonly string[], listener: (name: strin
   return stop;
 }
 
-/** Ignores these signals while the process exits, until that time of the monotonic clock. */
-export function ignoreWhileExiting(names: readonly string[], until: number): void {
-  onProcess("exit", () => {
-    if (performance.now() < until) listenToSignals(names, () => {});
-  });
+/** Ignores these signals if the process exits within `ms`. */
+export function ignoreWhileExiting(names: readonly string[], ms: number): void {
+  if (ms <= 0) return;
+  const stop = onProcess("exit", () => void listenToSignals(names, () => {}));
+  ifStillAlive(ms, stop);
 }

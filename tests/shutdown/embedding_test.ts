@@ -11,6 +11,19 @@ import { Client, deliver, gate, host, listen, quiet } from "./client.ts";
 const EVENTS = ["SIGINT", "SIGTERM", "exit"];
 const listeners = () => EVENTS.map((event) => process.listenerCount(event));
 
+test("embedding: after the debounce time, nothing remains of shutdowns that are over", async () => {
+  const before = listeners();
+  for (const debounce of [0, 20]) {
+    const shutdown = new GracefulShutdown({ signals: ["SIGTERM"], debounce });
+    shutdown.track(Promise.resolve());
+    deliver("SIGTERM");
+    await shutdown.finished;
+    const from = performance.now();
+    while (debounce > 0 && listeners()[2] !== before[2] && performance.now() - from < 2000) await nextTurn();
+    assert.deepEqual(listeners(), before, `debounce ${debounce}`);
+  }
+});
+
 test("embedding: all shutdowns share one listener of each signal, and begin in the order in which they were made", async () => {
   const warnings: Error[] = [];
   const listener = (warning: Error) => void warnings.push(warning);
