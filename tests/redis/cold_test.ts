@@ -92,3 +92,42 @@ test("the first renewal of such a client takes one round trip if there is time f
     await time.pass(650);
     assert.equal(released.value, true);
   }));
+
+/** A client that is connecting to that server. It sends its commands when the last of three greetings was answered. */
+function greetingClient() {
+  const { backend } = farServer();
+  const connection = { since: performance.now(), heardAt: -Infinity };
+  const greet = () =>
+    new Promise<void>((resolve) => setTimeout(resolve, 300)).then(() => connection.heardAt = performance.now());
+  const greeted = greet().then(greet).then(greet).then(() => connection.since = performance.now());
+  const client: Backend = {
+    connection,
+    evalsha: (...command) => greeted.then(() => backend.evalsha(...command)),
+    eval: (...command) => greeted.then(() => backend.eval(...command)),
+  };
+  return { client, backend };
+}
+
+test("a command that waits for a long greeting is not unanswered while the server answers that", () =>
+  withFakeTime(async (time) => {
+    await computeDigests();
+    const call = watch(new RedisLock(greetingClient().client, "a", { ttl: 700 }).acquire());
+    await time.pass(1250);
+    assert.equal(call.value!.held, true);
+    const released = watch(call.value!.release());
+    await time.pass(650);
+    assert.equal(released.value, true);
+  }));
+
+test("a server that falls silent after a greeting fails a call without limits one ttl later", () =>
+  withFakeTime(async (time) => {
+    await computeDigests();
+    const { client, backend } = greetingClient();
+    backend.eval = () => new Promise(() => {});
+    const call = watch(new RedisLock(client, "a", { ttl: 700 }).acquire());
+    await time.pass(1590);
+    assert.equal(call.state, "pending");
+    await time.pass(30);
+    assert.match(String(call.reason), /Redis has not answered for/);
+    await time.pass(5000); // it also cancels its call
+  }));

@@ -51,9 +51,10 @@ export interface Backend {
    * The present connection, or the next one while there is none: a new object for each. `since` is on the clock of
    * `performance.now()`, at the latest when the client may send the commands that waited for the connection. A lease is
    * trusted from then on rather than from the call. Without this member, a connection that is slow to come costs leases
-   * time.
+   * time. `heardAt`, on the same clock, is when the server last answered a part of the client's greeting: a command that
+   * waits for the rest of the greeting does not wait for a silent server.
    */
-  readonly connection?: { readonly since: number } | undefined;
+  readonly connection?: { readonly since: number; readonly heardAt?: number } | undefined;
   /** Whether the keys live on several nodes, so that one command never has keys of two names. */
   readonly cluster?: boolean;
   /** Whether the client was closed for good, so that no command is retried. */
@@ -111,7 +112,7 @@ export class Callbacks<A extends unknown[] = []> extends Set<(...args: A) => voi
 /** The connection of a client for commands, and the subscriptions that follow it. */
 export class MainConnection {
   /** The present one; another object for each. */
-  present = { since: -Infinity };
+  present: { since: number; heardAt?: number } = { since: -Infinity };
   /** Whether commands may have been sent over the present one. */
   #isUp = true;
   /** To call when the client is closed for good. */
@@ -123,6 +124,12 @@ export class MainConnection {
   begun(): void {
     this.#isUp = true;
     this.present.since = performance.now();
+  }
+
+  /** Called when a part of the server's answer to the client's greeting has come, perhaps the last one. */
+  heard(): void {
+    this.begun();
+    this.present.heardAt = this.present.since;
   }
 
   /** Called when the client has lost the present one, or has failed to open the next one. */

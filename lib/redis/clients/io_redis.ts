@@ -162,7 +162,7 @@ function noteLosses(connection: Connection, main: MainConnection, onLoss: () => 
   // Each part of an answer may be the last one.
   connection.on("connect", () => {
     connection.stream?.prependListener?.("data", () => {
-      if (connection.status === "connect") main.begun();
+      if (connection.status === "connect") main.heard();
     });
   });
   connection.on("ready", () => {

@@ -1,8 +1,8 @@
 /**
  * The commands of one client that have no answer yet, and when they count as unanswered: the only place where silence
- * is judged. Invariants: a command counts as unanswered only if neither its answer nor an answer to an earlier command
- * has come for the whole of its limit, and everything that has arrived was read; one timer, set only while a command
- * has no answer.
+ * is judged. Invariants: a command counts as unanswered only if neither its answer nor an answer to an earlier command,
+ * or to the greeting of its connection, has come for the whole of its limit, and everything that has arrived was read;
+ * one timer, set only while a command has no answer.
  *
  * Redis answers the commands of a connection in their order. So a command behind 50,000 others is not unanswered while
  * their answers come. An answer that overtakes an earlier command came over another connection, and proves nothing.
@@ -12,6 +12,7 @@
 import { onCancel } from "../../internal/cancellation.ts";
 import { Timer } from "../../internal/timer.ts";
 import { clockInForce } from "../../internal/timers.ts";
+import type { Backend } from "../clients/backend.ts";
 import { firing, type Moment, now, SILENCE } from "../times.ts";
 
 /** The caller of a command. */
@@ -41,6 +42,8 @@ export class Command implements Moment {
   readonly sender: Sender;
   /** Whether the client has not taken it yet. */
   isHeldBack = false;
+  /** The connection over which the client is to send it. */
+  connection: Backend["connection"];
   // These are set by the list alone. A command is in a list, or has no `list`.
   list: Commands | undefined;
   number = 0;
@@ -152,8 +155,8 @@ export class Commands {
     const over: Command[] = [];
     let next = Infinity;
     for (let one = this.#first; one !== undefined; one = one.after) {
-      const { at, limit, sender: { endsAt = Infinity } } = one;
-      const due = Math.min(Math.max(at, this.#heardAt) + limit, endsAt);
+      const { at, limit, connection, sender: { endsAt = Infinity } } = one;
+      const due = Math.min(Math.max(at, this.#heardAt, connection?.heardAt ?? at) + limit, endsAt);
       if (due <= time) over.push(one);
       else next = Math.min(next, due);
     }

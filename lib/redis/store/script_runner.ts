@@ -47,7 +47,10 @@ export class ScriptRunner {
       connection = backend.connection;
       // Of a new connection it is not known whether its server has the script, and a second round trip may come too late.
       if (connection !== undefined && !this.#isLoaded(script, connection)) inFull = this.#sendsInFull(script);
-      if (command !== undefined) this.#commands.add(command);
+      if (command !== undefined) {
+        command.connection = connection;
+        this.#commands.add(command);
+      }
       const [send, text] = inFull ? ["eval", script.source] as const : ["evalsha", script.sha!] as const;
       return backend[send](text, keys as string[], args as string[]); // no client changes them
     };

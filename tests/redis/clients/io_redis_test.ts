@@ -63,6 +63,31 @@ test("ioRedis: a client that cannot subscribe keeps no second connection and no 
   assert.deepEqual([disconnected, client.listenerCount("end")], [1, before]);
 });
 
+test("ioRedis: the server is heard with each part of its answer to the greeting, and not by an attempt to connect", () => {
+  const call = () => Promise.resolve(1);
+  const stream = new EventEmitter();
+  const client = Object.assign(new EventEmitter(), { status: "connecting", evalsha: call, eval: call, stream });
+  const backend = ioRedis(Object.assign(client, { duplicate: () => client }), { push: false });
+  const heardAt = () => backend.connection!.heardAt;
+  client.emit("connecting");
+  assert.equal(heardAt(), undefined);
+  client.status = "connect";
+  client.emit("connect");
+  assert.equal(heardAt(), undefined);
+  stream.emit("data", "first part");
+  const first = heardAt()!;
+  assert.ok(first <= performance.now());
+  stream.emit("data", "last part");
+  const last = heardAt()!;
+  assert.ok(last >= first && last === backend.connection!.since);
+  client.status = "ready";
+  client.emit("ready");
+  stream.emit("data", "answer to a command");
+  assert.equal(heardAt(), last);
+  client.emit("close");
+  assert.equal(heardAt(), undefined);
+});
+
 test("ioRedis: a lost connection counts once, however often the client fails to connect again", () => {
   const call = () => Promise.reject(new Error("no connection"));
   const client = Object.assign(new EventEmitter(), { status: "ready", evalsha: call, eval: call });
