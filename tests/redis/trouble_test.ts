@@ -114,7 +114,7 @@ const troubles: Record<string, () => Patient> = {
   "Redis is down": () => patient(new Error("connect ECONNREFUSED 127.0.0.1:6379")),
   "down for less than a ttl": shortlyDown,
   "Redis is silent": () => patient(() => nothing),
-  "a blocking command (BLPOP) on its client": () => patient(() => nothing),
+  "a blocking command (such as BLPOP) on the same client": () => patient(() => nothing),
   "out of memory (OOM)": () =>
     patient((command) => {
       if (command === "acquire") throw OOM;
@@ -142,7 +142,7 @@ const troubles: Record<string, () => Patient> = {
 const reasons: Record<string, string> = {
   "Redis is down": "connect ECONNREFUSED",
   "Redis is silent": "it could not be renewed in time",
-  "a blocking command (BLPOP) on its client": "it could not be renewed in time",
+  "a blocking command (such as BLPOP) on the same client": "it could not be renewed in time",
   "cannot save (MISCONF)": "MISCONF",
   "a replica (READONLY)": "READONLY",
   "starting (LOADING)": "LOADING",
