@@ -6,14 +6,14 @@
  * @module
  */
 import { IDLE, memberOf, UNSET, weightOf } from "./layout.ts";
-import { clock, digits, type HolderScripts, lives, type Script, script } from "./script.ts";
+import { clock, digits, lives, type Script, script, stamp } from "./script.ts";
 
 /**
- * Sets `hold`, the stored data of the hold of `id`, and `rest`, its remaining milliseconds; 0 or less: not held. Reads id,
- * now.
+ * Sets `hold`, the stored data of the hold of `id`, and `rest`, its remaining milliseconds; 0 or less: not held. Reads isLock,
+ * id, now.
  */
-const find = (isLock: string, state: string, lives: string): string => `
-if ${isLock} then
+const find = (state: string, lives: string): string => `
+if isLock then
   hold = call('GET', ${state})
   if hold and sub(hold, 18, 38) == id then rest = call('PTTL', ${state}) - ${IDLE} end
 else
@@ -28,7 +28,7 @@ end
  */
 export const verify: Script = script(`${clock}
 local isLock, id, hold, rest = sub(ARGV[1], 1, 1) == 'm', sub(ARGV[1], 2), nil, 0
-${find("isLock", "KEYS[1]", "KEYS[2]")}
+${find("KEYS[1]", "KEYS[2]")}
 return { math.floor(rest * 1000) }
 `);
 
@@ -40,13 +40,13 @@ return { math.floor(rest * 1000) }
  * KEYS: for each hold its state, and the lives unless it is a lock. ARGV for each, in one: m or w, id, number (8 digits),
  * ttl. Returns for each: 1, or 0 not held, or 2 late.
  */
-export const renew: Script = script(`${clock}${digits}${lives}
+export const renew: Script = script(`${clock}${stamp}${digits}${lives}
 local out, k, scores = {}, 1, {}
 for a, text in ipairs(ARGV) do
   local isLock, id, number, ms = sub(text, 1, 1) == 'm', sub(text, 2, 22), sub(text, 23, 30), sub(text, 31) + 0
   local hold, rest, state, alive, life = nil, 0, KEYS[k], KEYS[k + 1], ms + ${IDLE}
   k = k + (isLock and 1 or 2)
-  ${find("isLock", "state", "alive")}
+  ${find("state", "alive")}
   local set = rest > 0 and (isLock and sub(hold, 60, 67) or sub(hold, 17, 24))
   out[a] = set and (number < set and 2 or 1) or 0
   if set and number >= set then
@@ -71,57 +71,37 @@ return out
  * Continues the hold under another id, with the same token and weight. Its end never becomes earlier, because its first
  * holder trusts it until it learns of the change. A second run finds its own id and returns the same reply.
  *
- * KEYS: state, and lives. ARGV: the new id, the id of the hold, ttl, owner, required weight of the hold (0: any). Returns
- * 1 fence weight | 0 (not held) | -2 (the new id was released already).
- *
- * @param last An expression: the id that was released last. It reads hold.
- * @param weight An expression: the weight of the hold. It reads hold.
- * @param replace Stores the hold under the new id. Reads me, id (the old one), hold, rest, now.
+ * KEYS: state, and the lives unless it is a lock. ARGV: the new id, the id of the hold, ttl, owner, required weight of the
+ * hold (0: any). Returns 1 fence weight | 0 (not held) | -2 (the new id was released already).
  */
-function adoptBy(isLock: boolean, last: string, weight: string, replace: string): Script {
-  return script(`${clock}${digits}${lives}
-local me, id, hold, rest = ARGV[1], ARGV[2], nil, 0
-${find(String(isLock), "KEYS[1]", "KEYS[2]")}
-if ${last} == me then return { -2 } end
+export const adopt: Script = script(`${clock}${lives}
+local isLock, me, id, hold, rest = not KEYS[2], ARGV[1], ARGV[2], nil, 0
+${find("KEYS[1]", "KEYS[2]")}
+local last
+if isLock then last = hold and sub(hold, 39, 59) else last = call('HGET', KEYS[1], 'r') end
+if last == me then return { -2 } end
 if rest <= 0 then
   id = me
-  ${find(String(isLock), "KEYS[1]", "KEYS[2]")}
+  ${find("KEYS[1]", "KEYS[2]")}
 end
 if rest <= 0 then return { 0 } end
-local fence, weight = tonumber(sub(hold, 1, 16)), ${weight}
+local fence, weight = tonumber(sub(hold, 1, 16)), isLock and 1 or tonumber(${weightOf("hold")})
 if ARGV[5] ~= '0' and weight ~= ARGV[5] + 0 then return { 0 } end
 rest = math.ceil(math.max(rest, ARGV[3] + 0))
-${replace}
+if isLock then
+  local text = sub(hold, 1, 17) .. me .. sub(hold, 39, 59) .. '${UNSET}' .. ARGV[4]
+  call('SET', KEYS[1], text, 'PX', rest + ${IDLE})
+else
+  local before = ${memberOf("id", "hold")}
+  hold = sub(hold, 1, 16) .. '${UNSET}' .. string.match(hold, '^ %d+ %d+ ', 25) .. ARGV[4]
+  keep(KEYS[1], rest + ${IDLE})
+  keep(KEYS[2], rest + ${IDLE})
+  call('HSET', KEYS[1], me, hold)
+  call('ZADD', KEYS[2], now + rest * 1000, ${memberOf("me", "hold")})
+  if id ~= me then
+    call('HDEL', KEYS[1], id)
+    call('ZREM', KEYS[2], before)
+  end
+end
 return { 1, fence, weight }
 `);
-}
-
-const adoptLock = adoptBy(
-  true,
-  "hold and sub(hold, 39, 59)",
-  "1",
-  `
-local text = sub(hold, 1, 17) .. me .. sub(hold, 39, 59) .. '${UNSET}' .. ARGV[4]
-call('SET', KEYS[1], text, 'PX', rest + ${IDLE})
-`,
-);
-
-const adoptWeighted = adoptBy(
-  false,
-  "call('HGET', KEYS[1], 'r')",
-  `tonumber(${weightOf("hold")})`,
-  `
-local before = ${memberOf("id", "hold")}
-hold = sub(hold, 1, 16) .. '${UNSET}' .. string.match(hold, '^ %d+ %d+ ', 25) .. ARGV[4]
-keep(KEYS[1], rest + ${IDLE})
-keep(KEYS[2], rest + ${IDLE})
-call('HSET', KEYS[1], me, hold)
-call('ZADD', KEYS[2], now + rest * 1000, ${memberOf("me", "hold")})
-if id ~= me then
-  call('HDEL', KEYS[1], id)
-  call('ZREM', KEYS[2], before)
-end
-`,
-);
-
-export const adopt: HolderScripts = { one: adoptLock, weighted: adoptWeighted };

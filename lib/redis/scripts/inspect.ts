@@ -1,12 +1,12 @@
 /**
- * The scripts that read a name for display: the waiters at once, and the holders page by page, as they come and go
+ * The script that reads a name for display: the waiters at once, and the holders page by page, as they come and go
  * between two pages. Expired holders and waiters are left out, even if their entries still exist. Invariants: no run
  * returns more than {@linkcode MOST_WAITERS} waiters and many more than {@linkcode PAGE} holders; nothing is written.
  *
  * @module
  */
-import { IDLE, memberOf } from "./layout.ts";
-import { clock, type HolderScripts, type Script, script } from "./script.ts";
+import { IDLE, memberOf, NONE } from "./layout.ts";
+import { clock, type Script, script } from "./script.ts";
 
 /** Holders in one answer. */
 const PAGE = 250;
@@ -15,12 +15,11 @@ const PAGE = 250;
 const MOST_WAITERS = 1000;
 
 /**
- * KEYS as of the layout. ARGV: the cursor of the holders, 0 for the first page. Returns now (µs), time to live, fence,
- * holders (id, ms left, fence, weight, owner, …), on the first page waiters (id, since in µs, ms left, owner, …) and
- * their number, without the dead ones found, and the next cursor ("" after the last page).
+ * KEYS as of the layout. ARGV: the cursor of the holders, 0 for the first page; m for a lock or w. Returns now (µs), time to
+ * live, fence, holders (id, ms left, fence, weight, owner, …), on the first page waiters (id, since in µs, ms left, owner,
+ * …) and their number, without the dead ones found, and the next cursor ("" after the last page).
  */
-function inspectBy(holding: string): Script {
-  return script(`${clock}
+export const inspect: Script = script(`${clock}
 local cursor, holders, waiters, fence, found, members = ARGV[1], {}, {}, 0, {}, {}
 local function number(text)
   return text and #text < 17 and string.find(text, '^%d+$') and tonumber(text) or error('no number')
@@ -41,42 +40,35 @@ if members[1] then
     end
   end
 end
-${holding}
-return { now, call('PTTL', KEYS[1]), fence, holders, waiters, waiting, cursor }
-`);
-}
-
-const inspectLock = inspectBy(`
-local v = call('GET', KEYS[1])
-if v then
-  fence = number(sub(v, 1, 16))
-  local left = call('PTTL', KEYS[1]) - ${IDLE}
-  if sub(v, 18, 38) ~= '${" ".repeat(21)}' and left > 0 then
-    holders = { sub(v, 18, 38), left, fence, 1, number(sub(v, 60, 67)) and sub(v, 68) }
+if ARGV[2] == 'm' then
+  local v = call('GET', KEYS[1])
+  if v then
+    fence = number(sub(v, 1, 16))
+    local left = call('PTTL', KEYS[1]) - ${IDLE}
+    if sub(v, 18, 38) ~= '${NONE}' and left > 0 then
+      holders = { sub(v, 18, 38), left, fence, 1, number(sub(v, 60, 67)) and sub(v, 68) }
+    end
   end
-end
-cursor = ''
-`);
-
-const inspectWeighted = inspectBy(`
-fence = number(call('HGET', KEYS[1], 'f') or '0')
-local page = call('HSCAN', KEYS[1], cursor, 'COUNT', ${PAGE})
-local ids, holds = {}, {}
-cursor = page[1] ~= '0' and page[1] or ''
-for i = 1, #page[2], 2 do
-  local id, hold = page[2][i], page[2][i + 1]
-  if #id == 21 then ids[#ids + 1], holds[#holds + 1] = ${memberOf("id", "hold")}, hold end
-end
-if ids[1] then
-  for i, ends in ipairs(call('ZMSCORE', KEYS[2], unpack(ids))) do
-    local left = (tonumber(ends or 0) - now) / 1000
-    if left ~= left or left > 9007199254740 then error('no time') end
-    if left > 0 then
-      local weight, owner = string.match(holds[i], '^ (%d+) %d+ (.*)$', 25)
-      add(holders, sub(ids[i], 1, 21), math.ceil(left), number(sub(holds[i], 1, 16)), number(weight), owner)
+  cursor = ''
+else
+  fence = number(call('HGET', KEYS[1], 'f') or '0')
+  local page = call('HSCAN', KEYS[1], cursor, 'COUNT', ${PAGE})
+  local ids, holds = {}, {}
+  cursor = page[1] ~= '0' and page[1] or ''
+  for i = 1, #page[2], 2 do
+    local id, hold = page[2][i], page[2][i + 1]
+    if #id == 21 then ids[#ids + 1], holds[#holds + 1] = ${memberOf("id", "hold")}, hold end
+  end
+  if ids[1] then
+    for i, ends in ipairs(call('ZMSCORE', KEYS[2], unpack(ids))) do
+      local left = (tonumber(ends or 0) - now) / 1000
+      if left ~= left or left > 9007199254740 then error('no time') end
+      if left > 0 then
+        local weight, owner = string.match(holds[i], '^ (%d+) %d+ (.*)$', 25)
+        add(holders, sub(ids[i], 1, 21), math.ceil(left), number(sub(holds[i], 1, 16)), number(weight), owner)
+      end
     end
   end
 end
+return { now, call('PTTL', KEYS[1]), fence, holders, waiters, waiting, cursor }
 `);
-
-export const inspect: HolderScripts = { one: inspectLock, weighted: inspectWeighted };

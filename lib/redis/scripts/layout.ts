@@ -116,9 +116,8 @@ if used == 1 and holder == id then
 end
 `,
   forget: "",
-  grant: `
-fence, used, rest, holder, tail = ${NEXT}, 1, math.ceil((ends - now) / 1000), sub(m, 1, 21), '${UNSET}' .. owner
-`,
+  grant:
+    `fence, used, rest, holder, tail = ${NEXT}, 1, math.ceil((ends - now) / 1000), sub(m, 1, 21), '${UNSET}' .. owner`,
   save: `
 local text = n16(fence) .. (${FLAG}) .. holder .. last .. tail
 if not v then -- of a new name: it is refused under maxmemory
@@ -128,12 +127,8 @@ elseif redis.p${WRITE}.err then -- a write that cannot grow makes room for one t
   ${WRITE}
 end
 `,
-  drop: `
-if holder == id then code, used, rest, holder, tail = 1, 0, 0, '${NONE}', '${UNSET}' end
-`,
-  evict: `
-code, used, rest, holder, last, tail, dirty = used, 0, 0, '${NONE}', '${NONE}', '${UNSET}', v ~= false
-`,
+  drop: `if holder == id then code, used, rest, holder, tail = 1, 0, 0, '${NONE}', '${UNSET}' end`,
+  evict: `code, used, rest, holder, last, tail, dirty = used, 0, 0, '${NONE}', '${NONE}', '${UNSET}', v ~= false`,
 };
 
 /** An expression: the member of a hold. 25: behind its fence and its sets. */

@@ -19,10 +19,7 @@ export interface Script {
 }
 
 /** A script for each way in which holders are stored: one, or several with their weights. */
-export interface HolderScripts {
-  readonly one: Script;
-  readonly weighted: Script;
-}
+export type HolderScripts = Readonly<Record<"one" | "weighted", Script>>;
 
 export function script(source: string): Script {
   return { source, sha: undefined };
@@ -46,26 +43,18 @@ export function channelsOf(prefix: string): string {
 export const processOf = (id: string): string => `sub(${id}, 1, ${PROCESS_LENGTH})`;
 
 /** The beginning of every script. */
-export const commands = `
-local call, sub, format = redis.call, string.sub, string.format
-`;
+export const commands = "local call, sub, format = redis.call, string.sub, string.format\n";
 
 /** The server's time, in two parts, and in µs as a number. */
-export const time = `
-local time = call('TIME')
-`;
-export const now = `
-local now = time[1] * 1000000 + time[2]
-`;
+export const time = "local time = call('TIME')\n";
+export const now = "local now = time[1] * 1000000 + time[2]\n";
 export const clock = `${commands}${time}${now}`;
 
 /** The server's time as text of 16 digits, which compares as a number does. */
-export const stamp = `
-local stamp = time[1] .. sub('00000' .. time[2], -6)
-`;
+export const stamp = "local stamp = time[1] .. sub('00000' .. time[2], -6)\n";
 
-/** Formats other numbers as such text. */
-export const digits = `${stamp}
+/** Formats other numbers as such text. Reads now, stamp. */
+export const digits = `
 local function n16(n)
   if n == now then return stamp end
   local low = n % 1000000

@@ -111,7 +111,7 @@ function acquireFrom(layout: Layout): Script {
   return script(`${commands}${time}${stamp}
 local me = ARGV[1]
 local id = sub(me, 1, 21)
-${acquireFree}${now}${digits.slice(stamp.length)}${lives}${read(false)}
+${acquireFree}${now}${digits}${lives}${read(false)}
 local life, channels, position = ARGV[2] + 0, ARGV[3], ARGV[4] or '0'
 local ttl = life - ${IDLE}
 ${prolong}
@@ -159,10 +159,10 @@ function releaseFrom(layout: Layout): Script {
 if #KEYS == 0 then return {} end
 local me, channels, purpose = ARGV[1], ARGV[2], ARGV[3] or ''
 local id = sub(me, 1, 21)
-${releaseFree}${time}${now}${digits}${lives}${read(true)}
+${releaseFree}${time}${now}${stamp}${digits}${lives}${read(true)}
 local code, unfinished, mute = 0, 0, 0
 if KEYS[3] then${expire(layout)}end
-if purpose == 'force' then${evict}elseif id ~= '' then
+if purpose == 'force' then ${evict} elseif id ~= '' then
   ${drop}
   if code == 0 and waiting > 0 and call('ZREM', KEYS[3], me) == 1 then
     call('ZREM', KEYS[2], me)

@@ -75,7 +75,7 @@ export class RedisStore extends ScriptRunner implements Store {
     const { adopts, spec } = request;
     const { holders, keys } = spec;
     const reply = adopts !== undefined
-      ? this.run(adopt[holders], holdKeys(spec), adoptArguments(request, adopts), command)
+      ? this.run(adopt, holdKeys(spec), adoptArguments(request, adopts), command)
       : this.run(acquire[holders], keys, acquireArguments(request), command);
     this.load(release[holders]); // before it is needed under maxmemory or at the end of a process
     const answer = acquireAnswer(request, await reply);
@@ -134,11 +134,11 @@ export class RedisStore extends ScriptRunner implements Store {
     return restOf(await this.run(verify, holdKeys(spec), [codeOf(spec) + id], command));
   }
 
-  async inspect({ holders, keys }: StoredName, command: Command): Promise<Inspection> {
+  async inspect(spec: StoredName, command: Command): Promise<Inspection> {
     const found = new Map<string, Holder>(); // a page may show a holder again
     let first: Inspection | undefined;
     for (let next = "0"; next !== "";) {
-      const [page, cursor] = inspectedPage(await this.run(inspect[holders], keys, [next], command));
+      const [page, cursor] = inspectedPage(await this.run(inspect, spec.keys, [next, codeOf(spec)], command));
       for (const holder of page.holders) found.set(holder.id, holder);
       first ??= page;
       next = cursor;

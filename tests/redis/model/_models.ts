@@ -5,7 +5,7 @@ import { EVERYTHING } from "../../../lib/redis/rw_lock.ts";
 import type { Family, Model } from "./_model.ts";
 
 function familyOf(holders: Family["holders"]): Family {
-  return { holders, acquire: acquire[holders], release: release[holders], adopt: adopt[holders] };
+  return { holders, acquire: acquire[holders], release: release[holders], adopt };
 }
 
 export function models(depth: number, faults: number): Record<string, Model> {

@@ -17,11 +17,13 @@ import { MemoryRedis } from "./_redis.ts";
 const scripts = [
   renew,
   verify,
+  adopt,
+  inspect,
   start,
   again,
   giveBack,
   change,
-  ...[acquire, release, adopt, inspect].flatMap(({ one, weighted }) => [one, weighted]),
+  ...[acquire, release].flatMap(({ one, weighted }) => [one, weighted]),
 ];
 for (const one of scripts) one.sha = digest(one.source);
 
