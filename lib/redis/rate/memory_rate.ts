@@ -78,27 +78,25 @@ export class MemoryRate {
 
   start(starts: Starts, within: number): StartAnswer {
     if (this.#hasWindow()) this.#list();
-    const at = Math.max(this.#moment, this.#last + 1, this.#ready(this.#levels, this.#entries, starts));
+    const at = this.#turnOf(starts);
     const wait = (at - this.#moment) / 1000;
     const other = this.#others();
     if (wait > within) {
       if (this.#isChanged) this.#save();
       const waits = this.#moment < this.#blocked || this.#last > this.#moment;
-      return { kind: "later", wait, remaining: waits ? 0 : Math.max(0, this.#remaining()), other };
+      return { wait, turn: undefined, remaining: waits ? 0 : Math.max(0, this.#remaining()), other };
     }
     if (wait > 0) this.#list();
-    this.#take(at, starts);
-    if (this.#hasWindow() || wait > 0) this.#push(at, at);
-    else this.#isListed = false;
+    this.#add(at, starts, {}, this.#hasWindow() || wait > 0);
     this.#callers = this.#budgets;
     this.#save();
-    return { kind: "turn", turn: { wait, number: at }, other };
+    return { wait, turn: at, remaining: 0, other };
   }
 
   again(starts: Starts, number: number): StartAnswer {
     const answer = (wait: number): StartAnswer => {
       if (this.#isChanged) this.#save();
-      return { kind: "turn", turn: { wait, number }, other: undefined };
+      return { wait, turn: number, remaining: 0, other: undefined };
     };
     const index = this.#find(number);
     const mine = this.#entries[index];
@@ -112,9 +110,8 @@ export class MemoryRate {
     const early = calls.filter(({ turn }) => turn <= this.#moment);
     this.#put(early);
     this.#list();
-    const at = Math.max(this.#moment, this.#last + 1, this.#ready(this.#levels, this.#entries, starts));
-    this.#take(at, starts, mine?.levels);
-    this.#push(at, number, at);
+    const at = this.#turnOf(starts);
+    this.#add(at, starts, { number, levels: mine?.levels ?? [] });
     this.#put(calls.slice(early.length), Math.max(0, at - (mine?.turn ?? at)));
     this.#isChanged = true;
     return answer((at - this.#moment) / 1000);
@@ -144,9 +141,7 @@ export class MemoryRate {
     this.#put(this.#rewarded(starts));
     const counted = starts.map((each, i) => this.#budgets[i]!.kind === "window" ? Math.max(0, each) : each);
     if (counted.some((each) => each !== 0)) {
-      this.#take(this.#moment, counted);
-      if (this.#hasWindow() || calls.length > 0) this.#push(this.#moment, CHANGE);
-      else this.#isListed = false;
+      this.#add(this.#moment, counted, { number: CHANGE }, this.#hasWindow() || calls.length > 0);
     }
     const [first] = calls;
     const delay = first === undefined ? 0 : this.#ready(this.#levels, this.#entries, first.starts) - first.turn;
@@ -187,14 +182,9 @@ export class MemoryRate {
     return index < 0 ? this.#entries.length : index;
   }
 
-  #push(turn: number, number: number, told = turn): void {
-    this.#entries.push({ turn, number, told, levels: this.#levels });
-    this.#isListed = true;
-  }
-
   #list(): void {
     if (this.#isListed) return;
-    this.#push(this.#last, CHANGE);
+    this.#add(this.#last, [], { number: CHANGE, levels: this.#levels });
     this.#isChanged = true;
   }
 
@@ -212,16 +202,18 @@ export class MemoryRate {
   }
 
   #put(calls: readonly Call[], delay = 0): void {
-    for (const { turn, number, told, starts, levels } of calls) {
-      this.#take(turn + delay, starts, levels);
-      this.#push(this.#last, number, told);
-    }
+    for (const call of calls) this.#add(call.turn + delay, call.starts, call);
   }
 
   // The levels.
 
-  /** @param former The former levels of other callers' buckets. */
-  #take(at: number, starts: Starts, former?: Levels): void {
+  /**
+   * Counts the starts at this moment, perhaps of a call with an entry: that has the levels of other callers' buckets.
+   *
+   * @param isListed Whether the call needs an entry.
+   */
+  #add(at: number, starts: Starts, entry: Partial<Entry>, isListed = true): void {
+    const { number = at, told = at, levels: former } = entry;
     this.#levels = Array.from({ length: Math.max(starts.length, this.#levels.length) }, (_, i) => {
       const [level = UNUSED, budget, permits = 0] = [this.#levels[i], this.#budgets[i], starts[i]];
       const count = level.count + Math.max(0, permits);
@@ -230,6 +222,13 @@ export class MemoryRate {
       return { count, missing: Math.max(0, missingOf(level, budget, at) + permits), since: at };
     });
     this.#last = at;
+    this.#isListed = isListed;
+    if (isListed) this.#entries.push({ turn: at, number, told, levels: this.#levels });
+  }
+
+  /** The turn of a call that comes now: nothing overtakes those that sleep until theirs. */
+  #turnOf(starts: Starts): number {
+    return Math.max(this.#moment, this.#last + 1, this.#ready(this.#levels, this.#entries, starts));
   }
 
   /** When the caller's budgets allow these starts behind these entries. */

@@ -5,7 +5,7 @@
  */
 import { MemoryData } from "../store/memory_data.ts";
 import { MemoryRate } from "./memory_rate.ts";
-import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
+import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate } from "./rate_store.ts";
 
 export class MemoryRates implements RateStore {
   readonly #rates = new MemoryData<MemoryRate>();
@@ -16,13 +16,13 @@ export class MemoryRates implements RateStore {
   }
 
   // deno-lint-ignore require-await
-  async again({ spec, starts }: StartRequest, turn: Turn): Promise<StartAnswer> {
-    return this.#of(spec, turn).again(starts, turn.number);
+  async again({ spec, starts }: StartRequest, turn: number): Promise<StartAnswer> {
+    return this.#of(spec, turn).again(starts, turn);
   }
 
   // deno-lint-ignore require-await
-  async giveBack({ spec, starts }: StartRequest, { number }: Turn): Promise<void> {
-    this.#of(spec).giveBack(starts, number);
+  async giveBack({ spec, starts }: StartRequest, turn: number): Promise<void> {
+    this.#of(spec).giveBack(starts, turn);
   }
 
   // deno-lint-ignore require-await
@@ -30,9 +30,9 @@ export class MemoryRates implements RateStore {
     this.#of(spec).change(change);
   }
 
-  #of({ keys, budgets }: StoredRate, turn?: Turn): MemoryRate {
+  #of({ keys, budgets }: StoredRate, turn?: number): MemoryRate {
     const rate = this.#rates.of(keys[0], () => new MemoryRate());
-    if (turn !== undefined) rate.trust(turn.number);
+    if (turn !== undefined) rate.trust(turn);
     return rate.advance(budgets);
   }
 }

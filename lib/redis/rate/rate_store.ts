@@ -21,20 +21,17 @@ export interface StartRequest {
   readonly within: number;
 }
 
-/** The turn of one call. */
-export interface Turn {
+/** A turn is known by its number, which is larger than that of every turn ahead, even if the data has expired since. */
+export interface StartAnswer {
+  /** The milliseconds until the turn. */
   readonly wait: number;
-  /** Identifies it. Larger than that of every turn ahead of it, even if the data has expired since. */
-  readonly number: number;
+  /** The number of the turn; undefined if nothing was taken. */
+  readonly turn: number | undefined;
+  /** Starts that could be made now. Known if nothing was to be taken. */
+  readonly remaining: number;
+  /** The budgets of the last caller, if they differ. */
+  readonly other: readonly Terms[] | undefined;
 }
-
-/** The budgets of the last caller, if they differ; undefined if they agree. */
-export type OtherBudgets = readonly Terms[] | undefined;
-
-export type StartAnswer =
-  | { readonly kind: "turn"; readonly turn: Turn; readonly other: OtherBudgets }
-  /** Nothing was taken: the turn would come after `wait`. `remaining` is known if nothing was to be taken. */
-  | { readonly kind: "later"; readonly wait: number; readonly remaining: number; readonly other: OtherBudgets };
 
 /** The argument of {@linkcode RateStore.change}. */
 export interface RateChange {
@@ -52,9 +49,9 @@ export interface RateStore {
    * Asks at its turn whether a call that has slept may start. The answer is its turn with a wait of 0, or with the wait
    * until it is to ask again: it keeps its place.
    */
-  again(request: StartRequest, turn: Turn, command: Command): Promise<StartAnswer>;
+  again(request: StartRequest, turn: number, command: Command): Promise<StartAnswer>;
   /** Takes back a turn that its caller does not use. */
-  giveBack(request: StartRequest, turn: Turn): Promise<void>;
+  giveBack(request: StartRequest, turn: number): Promise<void>;
   /** Gives back or counts starts, or blocks. */
   change(rate: StoredRate, change: RateChange, command: Command): Promise<void>;
 }

@@ -10,7 +10,7 @@ import type { Command } from "../store/commands.ts";
 import { numbersOf } from "../store/replies.ts";
 import type { ScriptRunner } from "../store/script_runner.ts";
 import type { Script } from "../scripts/script.ts";
-import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
+import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate } from "./rate_store.ts";
 import { again, change, giveBack, start } from "./scripts.ts";
 
 export class RedisRates implements RateStore {
@@ -25,12 +25,12 @@ export class RedisRates implements RateStore {
     return startAnswer(await this.#run(start, spec, longest, starts, command));
   }
 
-  async again({ spec, starts }: StartRequest, { number }: Turn, command: Command): Promise<StartAnswer> {
-    return startAnswer(await this.#run(again, spec, number, starts, command));
+  async again({ spec, starts }: StartRequest, turn: number, command: Command): Promise<StartAnswer> {
+    return startAnswer(await this.#run(again, spec, turn, starts, command));
   }
 
-  async giveBack({ spec, starts }: StartRequest, { number }: Turn): Promise<void> {
-    await this.#run(giveBack, spec, number, starts);
+  async giveBack({ spec, starts }: StartRequest, turn: number): Promise<void> {
+    await this.#run(giveBack, spec, turn, starts);
   }
 
   async change(rate: StoredRate, { starts = [], block = 0 }: RateChange, command: Command): Promise<void> {
@@ -56,9 +56,8 @@ function startAnswer(reply: unknown): StartAnswer {
   if ((code !== 0 && code !== 1) || !(wait >= 0) || !Number.isSafeInteger(number)) {
     throw new UnansweredError(`the answer has another shape: ${String(reply)}`);
   }
-  const other = text === undefined ? undefined : termsOf(text);
-  if (code === 0) return { kind: "later", wait: wait / 1000, remaining: number, other };
-  return { kind: "turn", turn: { wait: wait / 1000, number }, other };
+  const [turn, remaining] = code === 1 ? [number, 0] : [undefined, number];
+  return { wait: wait / 1000, turn, remaining, other: text === undefined ? undefined : termsOf(text) };
 }
 
 /** @param text May be bytes. */

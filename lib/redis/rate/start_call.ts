@@ -16,7 +16,7 @@ import { explained } from "../errors.ts";
 import type { CallSpec } from "../resource_spec.ts";
 import { type Command, within } from "../store/commands.ts";
 import { now, SINGLE_COMMAND, TRYING } from "../times.ts";
-import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate, Turn } from "./rate_store.ts";
+import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate } from "./rate_store.ts";
 
 export interface RateSpec extends StoredRate, CallSpec {}
 
@@ -31,12 +31,11 @@ export function start(spec: RateSpec, permits: Starts, limits?: WaitOptions): Pr
 }
 
 /** The milliseconds until a call could start, and how many starts it could make now. Takes nothing. */
-export async function lookAt(spec: RateSpec, starts: Starts): Promise<{ wait: number; remaining: number }> {
+export async function lookAt(spec: RateSpec, starts: Starts): Promise<StartAnswer> {
   const { namespace: { store }, what } = spec;
   const request = { spec, starts, within: -1 };
   const sent = within(SINGLE_COMMAND, (command) => store.rates.start(request, command));
-  const answer = await explained(`look at ${what}`, sent);
-  return answer.kind === "later" ? answer : { wait: 0, remaining: 0 };
+  return await explained(`look at ${what}`, sent);
 }
 
 /** Gives back or counts starts, or blocks. */
@@ -49,8 +48,8 @@ export async function changeRate(spec: RateSpec, act: string, change: RateChange
 export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implements StartRequest {
   within = 0;
   readonly starts: Starts;
-  /** Set until it starts. */
-  #turn: Turn | undefined;
+  /** The number of its turn, until it starts. */
+  #turn: number | undefined;
   /** When its turn comes, as far as it knows. */
   #askAt = 0;
   /** The number of the turn at which it has started. */
@@ -81,14 +80,12 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
       warnDiffering(`rate limiter ${quote(name)}`, wordsOf(budgets), wordsOf(answer.other));
     }
     // The answer to another command may have been first.
-    if (answer.kind === "turn") this.#take(answer.turn);
-    else if (!this.settled && this.#turn === undefined) this.#refuse(answer.wait);
-  }
-
-  #take(turn: Turn): void {
-    const isOther = this.#turn?.number !== turn.number;
-    if (this.settled ? turn.number !== this.#started : this.#turn !== undefined && isOther) this.#giveBack(turn);
-    else if (!this.settled) this.#use(turn);
+    const { turn, wait } = answer;
+    const known = this.settled ? this.#started : this.#turn;
+    if (turn !== undefined && turn !== known && (this.settled || known !== undefined)) this.#giveBack(turn);
+    else if (this.settled) return;
+    else if (turn !== undefined) this.#use(turn, wait);
+    else if (known === undefined) this.#refuse(wait);
   }
 
   #refuse(wait: number): void {
@@ -97,14 +94,14 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
 
   // Sleeping until its turn.
 
-  #use(turn: Turn): void {
+  #use(turn: number, wait: number): void {
     this.#turn = turn;
-    if (turn.wait === 0) return this.#startInOrder();
-    if (turn.wait > this.within) return this.#refuse(turn.wait); // it was moved
+    if (wait === 0) return this.#startInOrder();
+    if (wait > this.within) return this.#refuse(wait); // it was moved
     const { keys: [key], namespace: { store: { rates } } } = this.spec;
     sleepersOf(rates).set(key, (this.#sleepers() ?? new Set()).add(this));
     this.reportWait();
-    this.#askAt = now() + turn.wait;
+    this.#askAt = now() + wait;
     if (!this.settled) this.pauseUntil(this.#askAt); // an observer may have cancelled it
   }
 
@@ -123,9 +120,8 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
   }
 
   #ahead(): StartCall[] {
-    const mine = this.#turn!.number;
-    const ahead = [...this.#sleepers() ?? []].filter((call) => call.#turn!.number < mine);
-    return ahead.sort((a, b) => a.#turn!.number - b.#turn!.number);
+    const ahead = [...this.#sleepers() ?? []].filter((call) => call.#turn! < this.#turn!);
+    return ahead.sort((a, b) => a.#turn! - b.#turn!);
   }
 
   /** The calls of this process that sleep until their turns of the same limit, if there are any. */
@@ -137,7 +133,7 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
   protected override cleanUp(isGranted: boolean): void {
     const turn = this.#turn;
     this.#turn = undefined;
-    if (isGranted) this.#started = turn?.number;
+    if (isGranted) this.#started = turn;
     const sleepers = this.#sleepers();
     if (sleepers?.delete(this) && sleepers.size === 0) {
       sleepersOf(this.spec.namespace.store.rates).delete(this.spec.keys[0]);
@@ -146,7 +142,7 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
   }
 
   /** Gives a turn back in the background. Without an answer, the start counts as made. */
-  #giveBack(turn: Turn): void {
+  #giveBack(turn: number): void {
     this.spec.namespace.store.rates.giveBack(this, turn).catch(() => {});
   }
 }

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { MemoryRates } from "../../../lib/redis/rate/memory_rates.ts";
-import type { StartAnswer, StartRequest, StoredRate, Turn } from "../../../lib/redis/rate/rate_store.ts";
+import type { StartAnswer, StartRequest, StoredRate } from "../../../lib/redis/rate/rate_store.ts";
 import { RedisRates } from "../../../lib/redis/rate/redis_rates.ts";
 import type { Script } from "../../../lib/redis/scripts/script.ts";
 import { deeply } from "../../_random.ts";
@@ -19,7 +19,7 @@ const KEYS = ["rate", "rate:starts"] as const;
 
 interface Taken {
   readonly request: StartRequest;
-  readonly turns: readonly [redis: Turn, memory: Turn];
+  readonly turns: readonly [redis: number, memory: number];
   /** By the fake clock, in ms. */
   at: number;
   back: boolean;
@@ -110,20 +110,20 @@ class Walk {
       StartAnswer,
       StartAnswer,
     ];
-    if (redis.kind === "turn" && memory.kind === "turn") {
-      assert.equal(redis.turn.wait, memory.turn.wait);
-      const at = performance.now() + redis.turn.wait;
+    assert.equal(redis.wait, memory.wait);
+    if (redis.turn !== undefined && memory.turn !== undefined) {
+      const at = performance.now() + redis.wait;
       this.#taken.push({
         request: { ...request, within: Infinity },
         turns: [redis.turn, memory.turn],
         at,
         back: false,
-        made: redis.turn.wait === 0 ? redis.turn.number : undefined,
+        made: redis.wait === 0 ? redis.turn : undefined,
       });
-    } else if (redis.kind === "later" && memory.kind === "later") {
-      assert.equal(redis.wait, memory.wait);
+    } else {
+      assert.equal(redis.turn, memory.turn, "one store refuses");
       if (within < 0) assert.equal(redis.remaining, memory.remaining);
-    } else assert.fail(`${redis.kind} ${redis.kind === "later" && redis.wait} ${memory.kind}`);
+    }
   }
 
   /** Calls whose turns have come ask again, sometimes late or twice. Both stores agree when they may start. */
@@ -134,12 +134,12 @@ class Walk {
       for (let times = this.#random.pick([1, 1, 2]); times > 0; times--) {
         const waits = await Promise.all(this.#stores.map(async (store, i) => {
           const answer = await store.again(taken.request, taken.turns[i]!, command());
-          return answer.kind === "turn" ? answer.turn.wait : assert.fail("refused");
+          return answer.turn === undefined ? assert.fail("refused") : answer.wait;
         }));
         assert.equal(waits[0], waits[1]);
         taken.at = performance.now() + waits[0]!;
         if (waits[0]! > 0) break; // in memory, the timer of a call that asks is trusted
-        taken.made = this.#turnOf(taken.turns[0].number);
+        taken.made = this.#turnOf(taken.turns[0]);
       }
     }
   }
@@ -197,15 +197,12 @@ test("a rate limit of which 250 sleepers give up from the first to the last is f
     const rates = new RedisRates(runnerOf(redis, () => {}));
     const rate = windowOf(1, 10);
     const start = async (within: number) => await rates.start({ spec: rate, starts: [1], within }, command());
-    const turns: Turn[] = [];
-    for (let i = 0; i < 250; i++) {
-      const answer = await start(Infinity);
-      if (answer.kind === "turn") turns.push(answer.turn);
-    }
-    const [first, ...sleepers] = turns;
-    for (const turn of sleepers) await rates.giveBack({ spec: rate, starts: [1], within: 0 }, turn);
-    assert.deepEqual([first!.wait, (await start(-1)).kind], [0, "later"]);
-    assert.ok((await start(0) as { wait: number }).wait > 8); // each command has taken 1 µs of the 10 ms
+    const answers: StartAnswer[] = [];
+    for (let i = 0; i < 250; i++) answers.push(await start(Infinity));
+    const [first, ...sleepers] = answers;
+    for (const { turn } of sleepers) await rates.giveBack({ spec: rate, starts: [1], within: 0 }, turn!);
+    assert.deepEqual([first!.wait, (await start(-1)).turn], [0, undefined]);
+    assert.ok((await start(0)).wait > 8); // each command has taken 1 µs of the 10 ms
     assert.equal(redis.call("LLEN", KEYS[1]), 1);
   }));
 
@@ -215,12 +212,14 @@ test("a start given back with more than 200 behind it counts until its turn, the
   const rate = windowOf(1, 10);
   const start = async () => {
     const answer = await rates.start({ spec: rate, starts: [1], within: Infinity }, command());
-    return answer.kind === "turn" ? answer.turn : assert.fail("no turn");
+    return { ...answer, turn: answer.turn ?? assert.fail("no turn") };
   };
-  const turns: Turn[] = [];
-  for (let i = 0; i < 222; i++) turns.push(await start());
+  const turns: number[] = [];
+  for (let i = 0; i < 222; i++) turns.push((await start()).turn);
   const stored = redis.call("LLEN", KEYS[1]);
-  for (const back of [turns[20]!, turns[20]!]) await rates.giveBack({ spec: rate, starts: [1], within: 0 }, back);
+  for (const back of [turns[20]!, turns[20]!]) {
+    await rates.giveBack({ spec: rate, starts: [1], within: 0 }, back);
+  }
   assert.equal(redis.call("LLEN", KEYS[1]), stored); // those behind it are not rewritten
   await rates.giveBack({ spec: rate, starts: [1], within: 0 }, turns[22]!);
   assert.ok(Number(redis.call("LLEN", KEYS[1])) < Number(stored));
@@ -234,8 +233,8 @@ test("a bucket's start that comes too late for its caller is given back once, an
   for (const store of [new RedisRates(runnerOf(redis, () => {})), new MemoryRates()]) {
     const request = (within: number) => ({ spec: rate, starts: [1], within });
     const remaining = async () => (await store.start(request(-1), command()) as { remaining: number }).remaining;
-    const turns: Turn[] = [];
-    for (let i = 0; i < 3; i++) turns.push((await store.start(request(0), command()) as { turn: Turn }).turn);
+    const turns: number[] = [];
+    for (let i = 0; i < 3; i++) turns.push((await store.start(request(0), command())).turn!);
     assert.equal(await remaining(), 0);
     for (const back of [turns[1]!, turns[1]!]) await store.giveBack(request(0), back);
     assert.equal(await remaining(), 1);
@@ -252,7 +251,7 @@ test("a rate limit keeps starts for the longest interval in use", async () => {
   redis.now += 20_000;
   for (let i = 0; i < 8; i++) await start(brief!, 0);
   const [all, few] = [await start(long!, -1), await start(brief!, -1)];
-  assert.deepEqual([all, few].map((answer) => answer.kind === "later" && answer.remaining), [22, 42]);
+  assert.deepEqual([all, few].map((answer) => answer.remaining), [22, 42]);
 });
 
 test("a start counts although all those before it have been dropped", async () => {
@@ -267,7 +266,7 @@ test("a start counts although all those before it have been dropped", async () =
     await start(Infinity); // at 400
     redis.now += 70_000;
     const answers = [await start(0), await start(0)]; // at 420, when the first eight are over
-    assert.deepEqual(answers.map(({ kind }) => kind), ["turn", "later"]);
+    assert.deepEqual(answers.map(({ turn }) => turn !== undefined), [true, false]);
   }
 });
 
@@ -276,10 +275,10 @@ test("a start that is given back twice takes none of another call with the same 
   const rate = windowOf(3, 10);
   const start = async () => {
     const answer = await rates.start({ spec: rate, starts: [1], within: Infinity }, command());
-    return answer.kind === "turn" ? answer.turn : assert.fail("no turn");
+    return { ...answer, turn: answer.turn ?? assert.fail("no turn") };
   };
-  const turns: Turn[] = [];
-  for (let i = 0; i < 6; i++) turns.push(await start());
+  const turns: number[] = [];
+  for (let i = 0; i < 6; i++) turns.push((await start()).turn);
   for (let times = 0; times < 2; times++) await rates.giveBack({ spec: rate, starts: [1], within: 0 }, turns[4]!);
   assert.deepEqual([(await start()).wait, (await start()).wait].map(Math.round), [10, 20]);
 });
@@ -292,8 +291,7 @@ test("starts that are over keep no later start waiting once they are dropped", a
   for (let i = 0; i < 18; i++) {
     if (i === 8) redis.now += 5000;
     if (i === 9) redis.now += 6000; // the first eight are over
-    const { wait } =
-      (await rates.start({ spec: rate, starts: [1], within: Infinity }, command()) as { turn: Turn }).turn;
+    const { wait } = await rates.start({ spec: rate, starts: [1], within: Infinity }, command());
     waits.push(wait);
   }
   assert.ok(Number(redis.call("LLEN", KEYS[1])) < 18, "the first ones are dropped");
@@ -312,7 +310,7 @@ test("penalties alone keep no start that is over, and their count stays exact", 
   const waits: number[] = [];
   for (let i = 0; i < 4; i++) {
     const answer = await rates.start({ spec: rate, starts: [5], within: Infinity }, command());
-    waits.push(answer.kind === "turn" ? answer.turn.wait : NaN);
+    waits.push(answer.wait);
   }
   assert.deepEqual(waits.map(Math.round), [10, 10, 20, 20]);
 });
@@ -334,7 +332,7 @@ test("the time of a rate limit goes on after the server's clock was set back", a
   const rate = windowOf(1, 10);
   const wait = async () => {
     const answer = await rates.start({ spec: rate, starts: [1], within: Infinity }, command());
-    return answer.kind === "turn" && Math.round(answer.turn.wait);
+    return Math.round(answer.wait);
   };
   assert.equal(await wait(), 0);
   redis.now -= 5000;
