@@ -4,15 +4,7 @@
  *
  * @module
  */
-import {
-  checkFunction,
-  checkName,
-  checkNumber,
-  must,
-  quote,
-  readWaitOptions,
-  throwIfAborted,
-} from "../internal/check.ts";
+import { checkFunction, checkName, checkNumber, must, quote, readWaitOptions } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
 import { wrapped } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
@@ -182,9 +174,7 @@ export class RedisRateLimiter {
    */
   async acquire(options?: RedisRateLimiterWaitOptions): Promise<void> {
     const limits = readWaitOptions(options) ?? {};
-    const starts = this.#read(options?.permits);
-    throwIfAborted(limits);
-    await start(this.#spec, starts, limits);
+    await start(this.#spec, this.#read(options?.permits), limits);
   }
 
   /**

@@ -21,18 +21,16 @@
  *
  * @module
  */
+import { bucketOf } from "./bucket.ts";
 
 /** Entries that are over are dropped once there are so many. */
-export const LOOK = 8;
+export const BATCH = 8;
 
 /** A call that was moved behind others is looked for behind this number of them. */
 const MOVED = 200;
 
 /** Beyond this count, which is still exact, a start waits until all others are over. */
 export const MOST_COUNTED = 2 ** 52;
-
-/** The longest time in µs, a century, that a penalty empties a bucket for: sums with the present time are exact. */
-export const MOST_MISSING = 100 * 365 * 24 * 3600 * 1e6;
 
 /** Numbers in place of the one by which a call is known: a change of the levels, and a start that was given back. */
 export const CHANGE = -1;
@@ -80,27 +78,6 @@ export const store = `
   end
 `;
 
-// These expressions are inserted where they are used: creating a function takes longer than a short command.
-
-/** What was missing in a bucket. */
-const missing = (level: string, limit: string, span: string): string =>
-  `min(${level}, ${limit} + ${MOST_MISSING} * ${limit} / -${span})`;
-
-/** When a bucket in which `level` was missing has p permits. */
-export const filled = (level: string, since: string, limit: string, span: string): string =>
-  `${since} + ceil((${missing(level, limit, span)} + p - ${limit}) * -${span} / ${limit})`;
-
-/** What is missing in a bucket at that moment. */
-export const missingAt = (at: string, level: string, since: string, limit: string, span: string): string =>
-  `max(0, ${missing(level, limit, span)} - (${at} - ${since}) * ${limit} / -${span})`;
-
-/** Expressions: the limit and the span of the i-th budget. */
-const BUDGET = ["limits[i]", "spans[i]"] as const;
-
-/** Expressions: the level of the i-th bucket, its moment, its limit and its span. */
-export const bucketOf = (levels: string) =>
-  [`(${levels}[3 * i - 1] or 0)`, `(${levels}[3 * i] or 0)`, ...BUDGET] as const;
-
 /** Adds what is missing of the levels. Reads width, the number of levels of the caller's budgets. */
 const fill = `for j = #levels + 1, width do levels[j] = 0 end`;
 
@@ -134,7 +111,7 @@ export const take = `
     local j, p = 3 * i - 2, starts[i]
     levels[j] = (levels[j] or 0) + (p > 0 and p or 0)
     if spans[i] and spans[i] < 0 then
-      if p ~= 0 then levels[j + 1], levels[j + 2] = ${missingAt("at", ...bucketOf("levels"))} + p, at end
+      if p ~= 0 then levels[j + 1], levels[j + 2] = ${bucketOf("levels").missingAt("at")} + p, at end
     elseif former then
       levels[j + 1], levels[j + 2] = former[j + 1] or levels[j + 1], former[j + 2] or levels[j + 2]
     end
@@ -199,7 +176,7 @@ local function ready(before, k, starts, by)
     local p, j, limit, span = min(starts[i] or 0, limits[i]), 3 * i - 2, limits[i], spans[i]
     local total = before[j] or 0
     if p > 0 and span < 0 then
-      at = max(at, ${filled(...bucketOf("before"))})
+      at = max(at, ${bucketOf("before").filled})
     elseif p > 0 and total + p > limit then
       local function is(each) return (each.levels[j] or 0) >= total + p - limit end
       local gate = entry(k + floor(limit / p)) or entry(0) -- if all calls have as many starts as this one
@@ -214,14 +191,14 @@ local function ready(before, k, starts, by)
 end
 local function save()
   flush()
-  local text = isListed and call('LINDEX', KEYS[2], '${LOOK - 1}')
+  local text = isListed and call('LINDEX', KEYS[2], '${BATCH - 1}')
   if text and read(text).turn + longest <= moment then -- all that is over goes, but for one
     call('LTRIM', KEYS[2], -after(moment - longest) - 1, '-1')
   end
   local ends = max(blocked, max(last, moment) + longest)
   for i = 1, n do
     if spans[i] < 0 and levels[3 * i - 1] > limits[i] then
-      ends = max(ends, levels[3 * i] + ${missing("levels[3 * i - 1]", ...BUDGET)} * -spans[i] / limits[i])
+      ends = max(ends, levels[3 * i] + ${bucketOf("levels").missing} * -spans[i] / limits[i])
     end
   end
   local life = ceil((ends - moment) / 1000)

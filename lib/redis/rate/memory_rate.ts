@@ -6,7 +6,8 @@
 import type { Starts } from "../../internal/budgets.ts";
 import type { Terms } from "../../internal/start_log.ts";
 import { now } from "../times.ts";
-import { CHANGE, MOST_MISSING } from "./layout.ts";
+import { MOST_MISSING } from "./bucket.ts";
+import { CHANGE } from "./layout.ts";
 import type { RateChange, StartAnswer } from "./rate_store.ts";
 
 /** By which no real timer fires early, in µs. */

@@ -10,22 +10,8 @@
  * @module
  */
 import { type Script, script } from "../scripts/script.ts";
-import {
-  begin,
-  bucketOf,
-  budgets,
-  CHANGE,
-  edit,
-  filled,
-  functions,
-  LOOK,
-  missingAt,
-  MOST_COUNTED,
-  search,
-  store,
-  take,
-  VOID,
-} from "./layout.ts";
+import { bucketOf, only } from "./bucket.ts";
+import { BATCH, begin, budgets, CHANGE, edit, functions, MOST_COUNTED, search, store, take, VOID } from "./layout.ts";
 
 /**
  * With more calls than this behind it, a start that is given back counts until its turn: rewriting the calls would take
@@ -36,8 +22,7 @@ const REWRITTEN = 200;
 /** Maximum number of entries that one reward changes. */
 const REWARDED = 5000;
 
-/** The first levels as those of a bucket, its limit and its span. */
-const BUCKET = ["missing", "since", "limit", "span"] as const;
+const bucket = bucketOf("levels");
 
 /**
  * ARGV[2]: the longest wait in µs ("" for any; -1 to take nothing), and then the permits of each budget. Returns the
@@ -50,8 +35,8 @@ if missing and not more and callers == ARGV[1] and ARGV[2] ~= '-1' and last < mo
   local limit, span = string.match(ARGV[1], '^%[%[(%d+)%],%[(-%d+)%]%]$')
   limit, span = (limit or 0) + 0, (span or 1) + 0
   local p = ARGV[3] + 0
-  if span < 0 and (missing + p <= limit or ${filled(...BUCKET)} <= moment) then
-    local levels = { count + p, ${missingAt("moment", ...BUCKET)} + p, moment }
+  if span < 0 and (missing + p <= limit or ${only.filled} <= moment) then
+    local levels = { count + p, ${only.missingAt("moment")} + p, moment }
     local life = ceil(longest / 1000)
     last, isListed = moment, false
     ${store}
@@ -65,17 +50,17 @@ for i = 1, isFree and n or 0 do
   local p, j = permits[i], 3 * i - 2
   local total = levels[j] + p
   if spans[i] < 0 then
-    isFree = isFree and (levels[j + 1] + p <= limits[i] or ${filled(...bucketOf("levels"))} <= moment)
+    isFree = isFree and (levels[j + 1] + p <= limits[i] or ${bucket.filled} <= moment)
   elseif total > limits[i] and p > 0 then -- the gate is over, or one behind it
     local text = call('LINDEX', KEYS[2], -floor(limits[i] / p)) or call('LINDEX', KEYS[2], '0')
     local all = text and { decode(text) } or {}
     isFree = isFree and (all[1] or 0) > 1e12 and all[1] + spans[i] <= moment
       and (all[j + 1] or 0) >= total - limits[i] and total < ${MOST_COUNTED}
   end
-  isDue = isDue or hasWindow and total % ${LOOK} < p
+  isDue = isDue or hasWindow and total % ${BATCH} < p
 end
 if isDue then
-  local text = call('LINDEX', KEYS[2], '${LOOK - 1}')
+  local text = call('LINDEX', KEYS[2], '${BATCH - 1}')
   local turn = text and decode(text) or moment
   isFree = isFree and max(turn, -turn) + longest > moment
 end
@@ -97,7 +82,7 @@ if ARGV[2] == '-1' or ARGV[2] ~= '' and wait > ARGV[2] + 0 then
   if moment >= blocked and last <= moment then
     if spans[1] < 0 then
       local i = 1
-      remaining = floor(limits[1] - ${missingAt("moment", ...bucketOf("levels"))} + 1e-9)
+      remaining = floor(limits[1] - ${bucket.missingAt("moment")} + 1e-9)
     else
       local over = entry(after(moment - spans[1]) + 1)
       remaining = limits[1] - levels[1] + (over and over.levels[1] or 0)

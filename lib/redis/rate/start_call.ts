@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { quote } from "../../internal/check.ts";
+import { quote, throwIfAborted } from "../../internal/check.ts";
 import { onceFor } from "../../internal/once.ts";
 import type { Starts } from "../../internal/budgets.ts";
 import type { Terms } from "../../internal/start_log.ts";
@@ -25,8 +25,12 @@ export const sleepersOf: (rates: RateStore) => Map<string, Set<StartCall>> = onc
   new Map<string, Set<StartCall>>()
 );
 
-/** Resolves to true once the call may start. Without limits it is a try, which may resolve to undefined. */
+/**
+ * Resolves to true once the call may start. Without limits it is a try, which may resolve to undefined. Throws if the
+ * signal is aborted.
+ */
 export function start(spec: RateSpec, permits: Starts, limits?: WaitOptions): Promise<true | undefined> {
+  throwIfAborted(limits);
   return new StartCall(spec, permits, limits).result;
 }
 

@@ -6,7 +6,7 @@
  * @module
  */
 import { IDLE, memberOf, UNSET, weightOf } from "./layout.ts";
-import { clock, digits, lives, type Script, script, stamp } from "./script.ts";
+import { clock, commands, type Script, script, stamp, time, writing } from "./script.ts";
 
 /**
  * Sets `hold`, the stored data of the hold of `id`, and `rest`, its remaining milliseconds; 0 or less: not held. Reads isLock,
@@ -40,7 +40,7 @@ return { math.floor(rest * 1000) }
  * KEYS: for each hold its state, and the lives unless it is a lock. ARGV for each, in one: m or w, id, number (8 digits),
  * ttl. Returns for each: 1, or 0 not held, or 2 late.
  */
-export const renew: Script = script(`${clock}${stamp}${digits}${lives}
+export const renew: Script = script(`${commands}${time}${stamp}${writing}
 local out, k, scores = {}, 1, {}
 for a, text in ipairs(ARGV) do
   local isLock, id, number, ms = sub(text, 1, 1) == 'm', sub(text, 2, 22), sub(text, 23, 30), sub(text, 31) + 0
@@ -74,7 +74,7 @@ return out
  * KEYS: state, and the lives unless it is a lock. ARGV: the new id, the id of the hold, ttl, owner, required weight of the
  * hold (0: any). Returns 1 fence weight | 0 (not held) | -2 (the new id was released already).
  */
-export const adopt: Script = script(`${clock}${lives}
+export const adopt: Script = script(`${commands}${time}${stamp}${writing}
 local isLock, me, id, hold, rest = not KEYS[2], ARGV[1], ARGV[2], nil, 0
 ${find("KEYS[1]", "KEYS[2]")}
 local last

@@ -47,32 +47,32 @@ export const commands = "local call, sub, format = redis.call, string.sub, strin
 
 /** The server's time, in two parts, and in µs as a number. */
 export const time = "local time = call('TIME')\n";
-export const now = "local now = time[1] * 1000000 + time[2]\n";
+const now = "local now = time[1] * 1000000 + time[2]\n";
 export const clock = `${commands}${time}${now}`;
 
 /** The server's time as text of 16 digits, which compares as a number does. */
 export const stamp = "local stamp = time[1] .. sub('00000' .. time[2], -6)\n";
 
-/** Formats other numbers as such text. Reads now, stamp. */
-export const digits = `
+/**
+ * The time as a number, and two functions. Reads time, stamp.
+ *
+ * - `n16` formats other numbers as text of 16 digits: two small numbers are formatted faster than a large one.
+ * - `keep` extends the life of a key, and never shortens it. Returns whether the life was too short: it then becomes a ttl
+ *   longer than needed, so that most calls find it long enough. That is less than the time for which idle keys are kept,
+ *   so a second key lasts, too, if only the first one is looked at. With `write` it always writes, which cannot grow
+ *   memory and lets later writes pass maxmemory.
+ */
+export const writing = `${now}
 local function n16(n)
   if n == now then return stamp end
   local low = n % 1000000
-  return format('%010d%06d', (n - low) / 1000000, low) -- two small numbers are formatted faster than a large one
+  return format('%010d%06d', (n - low) / 1000000, low)
 end
-`;
-
-/** Extends the lives of keys. */
-export const lives = `
--- Never shortens a life. With \`write\` it always writes, which cannot grow memory and lets later writes pass maxmemory.
--- A life that is too short becomes a ttl longer than needed, so that most calls find it long enough. That is less than the
--- time for which idle keys are kept, so a second key lasts, too, if only the first one is looked at. Returns whether the
--- life was too short.
 local function keep(key, ms, write)
   local left = call('PTTL', key)
-  if write or left < ms then call('PEXPIRE', key, math.max(left, ms + math.min(ms - ${IDLE_KEPT}, ${
-  IDLE_KEPT / 2
-}))) end
+  if write or left < ms then
+    call('PEXPIRE', key, math.max(left, ms + math.min(ms - ${IDLE_KEPT}, ${IDLE_KEPT / 2})))
+  end
   return left < ms
 end
 `;

@@ -13,18 +13,7 @@
  * @module
  */
 import { IDLE, type Layout, lock, LOOK, weighted } from "./layout.ts";
-import {
-  commands,
-  digits,
-  type HolderScripts,
-  lives,
-  now,
-  processOf,
-  type Script,
-  script,
-  stamp,
-  time,
-} from "./script.ts";
+import { commands, type HolderScripts, processOf, type Script, script, stamp, time, writing } from "./script.ts";
 
 /** Removes all holders if their lives are gone. */
 const forgetAll = `elseif used > 0 and call('EXISTS', KEYS[2]) == 0 then
@@ -111,7 +100,7 @@ function acquireFrom(layout: Layout): Script {
   return script(`${commands}${time}${stamp}
 local me = ARGV[1]
 local id = sub(me, 1, 21)
-${acquireFree}${now}${digits}${lives}${read(false)}
+${acquireFree}${writing}${read(false)}
 local life, channels, position = ARGV[2] + 0, ARGV[3], ARGV[4] or '0'
 local ttl = life - ${IDLE}
 ${prolong}
@@ -159,7 +148,7 @@ function releaseFrom(layout: Layout): Script {
 if #KEYS == 0 then return {} end
 local me, channels, purpose = ARGV[1], ARGV[2], ARGV[3] or ''
 local id = sub(me, 1, 21)
-${releaseFree}${time}${now}${stamp}${digits}${lives}${read(true)}
+${releaseFree}${time}${stamp}${writing}${read(true)}
 local code, unfinished, mute = 0, 0, 0
 if KEYS[3] then${expire(layout)}end
 if purpose == 'force' then ${evict} elseif id ~= '' then

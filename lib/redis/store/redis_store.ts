@@ -17,17 +17,7 @@ import { RedisRates } from "../rate/redis_rates.ts";
 import { acquireAnswer, inspectedPage, pushOf, releaseAnswer, renewedOf, restOf } from "./replies.ts";
 import type { Command } from "./commands.ts";
 import { ScriptRunner } from "./script_runner.ts";
-import type {
-  AcquireAnswer,
-  AcquireRequest,
-  PushListener,
-  Renewal,
-  Renewed,
-  Store,
-  StoredName,
-  Unsubscribe,
-  Was,
-} from "./store.ts";
+import type { AcquireAnswer, AcquireRequest, Renewal, Renewed, Store, StoredName, Was } from "./store.ts";
 
 /** The code of the warning that no messages come. */
 const SUBSCRIPTION = "INTERLOCK_REDIS_SUBSCRIPTION";
@@ -47,7 +37,14 @@ export class RedisStore extends ScriptRunner implements Store {
   constructor(backend: Backend) {
     super(backend);
     this.#client = `this client (${backend.library ?? "a backend of your own"})`;
-    if (backend.subscribe !== undefined) this.subscribe = (listener, prefix) => this.#listen(listener, prefix);
+    if (backend.subscribe === undefined) return;
+    this.subscribe = async ({ receive, resumed, ended }, prefix) => {
+      const onMessage = (message: string) => {
+        const push = pushOf(message);
+        if (push !== undefined) receive(push);
+      };
+      return await backend.subscribe!(channelsOf(prefix) + this.ids.process, onMessage, resumed, ended);
+    };
   }
 
   warnSlow(refused: string): void {
@@ -144,14 +141,6 @@ export class RedisStore extends ScriptRunner implements Store {
       next = cursor;
     }
     return { ...first!, holders: [...found.values()] };
-  }
-
-  async #listen({ receive, resumed, ended }: PushListener, prefix: string): Promise<Unsubscribe> {
-    const onMessage = (message: string) => {
-      const push = pushOf(message);
-      if (push !== undefined) receive(push);
-    };
-    return await this.backend.subscribe!(channelsOf(prefix) + this.ids.process, onMessage, resumed, ended);
   }
 }
 

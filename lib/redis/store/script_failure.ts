@@ -5,24 +5,16 @@
  * @module
  */
 import { quote } from "../../internal/check.ts";
-import {
-  codeOf,
-  DataError,
-  messageOf,
-  PassingError,
-  SlotMovingError,
-  StateError,
-  withoutArguments,
-} from "../errors.ts";
+import { codeOf, DataError, messageOf, PassingError, SlotMovingError, StateError } from "../errors.ts";
 
 const NO_CLUSTER_CLIENT =
   "this Redis is a node of a cluster, and the client is not one of a cluster: use a Cluster, such " +
   "as createCluster() of npm:redis or new Cluster() of npm:ioredis";
 
-/** Interprets a script's error; `keys` are the keys passed to it, the state first. */
+/** Interprets a script's error, which has no arguments; `keys` are the keys passed to it, the state first. */
 export function scriptFailure(error: unknown, source: string, keys: readonly string[], cluster: boolean): unknown {
   const message = messageOf(error);
-  const options = { cause: withoutArguments(error) };
+  const options = { cause: error };
   const failure = (words: string, Failure = StateError) => new Failure(`${words} (${message})`, options);
   if (/^-?(TRYAGAIN|ASK|MOVED)\b|Cluster redirections.*\b(TRYAGAIN|ASK|MOVED)\b|non local key/.test(message)) {
     return cluster ? failure("the slot of this name is being moved", SlotMovingError) : failure(NO_CLUSTER_CLIENT);

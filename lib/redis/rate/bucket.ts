@@ -1,0 +1,36 @@
+/**
+ * The arithmetic of token buckets in Lua. Expressions are inserted where they are used: creating a function takes longer
+ * than a short command. Moments and spans are µs.
+ *
+ * @module
+ */
+
+/** The longest time in µs, a century, that a penalty empties a bucket for: sums with the present time are exact. */
+export const MOST_MISSING = 100 * 365 * 24 * 3600 * 1e6;
+
+/** Expressions about one bucket. */
+interface Bucket {
+  /** What was missing. */
+  readonly missing: string;
+  /** When it has p permits. */
+  readonly filled: string;
+  /** What is missing at that moment. */
+  missingAt(at: string): string;
+}
+
+/** The bucket in which `level` was missing; its span, which is below 0, is the time in which it gets all its permits. */
+function bucketBy(level: string, since: string, limit: string, span: string): Bucket {
+  const missing = `min(${level}, ${limit} + ${MOST_MISSING} * ${limit} / -${span})`;
+  return {
+    missing,
+    filled: `${since} + ceil((${missing} + p - ${limit}) * -${span} / ${limit})`,
+    missingAt: (at) => `max(0, ${missing} - (${at} - ${since}) * ${limit} / -${span})`,
+  };
+}
+
+/** The only bucket of a limit, as `begin` reads it. */
+export const only: Bucket = bucketBy("missing", "since", "limit", "span");
+
+/** The i-th bucket, by these levels. */
+export const bucketOf = (levels: string): Bucket =>
+  bucketBy(`(${levels}[3 * i - 1] or 0)`, `(${levels}[3 * i] or 0)`, "limits[i]", "spans[i]");
