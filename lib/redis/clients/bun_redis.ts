@@ -3,15 +3,9 @@
  *
  * @module
  */
-import {
-  adapter,
-  type Backend,
-  checkClient,
-  checkPush,
-  type ClientOptions,
-  MainConnection,
-  type Subscribe,
-} from "./backend.ts";
+import { adapter, checkClient, checkPush } from "./adapter.ts";
+import type { Backend, ClientOptions, Subscribe } from "./backend.ts";
+import { MainConnection } from "./main_connection.ts";
 
 /** The members of a client that `bunRedis` uses. */
 export interface BunRedisClient {

@@ -6,8 +6,10 @@
  */
 import { must } from "../../internal/check.ts";
 import { onceFor } from "../../internal/once.ts";
-import { type Backend, checkClient, MainConnection, refuse } from "./backend.ts";
+import { checkClient, refuse } from "./adapter.ts";
+import type { Backend } from "./backend.ts";
 import { type DenoRedisSubscriber, Subscriptions } from "./deno_subscriptions.ts";
+import { MainConnection } from "./main_connection.ts";
 
 /** The members of a client that `denoRedis` uses. */
 export interface DenoRedisClient {

@@ -7,7 +7,7 @@
 import { pause } from "../../internal/cancellation.ts";
 import { codeOf } from "../errors.ts";
 import { SUBSCRIBER_NOTICES } from "../times.ts";
-import { orEnd } from "./backend.ts";
+import { orEnd } from "./main_connection.ts";
 
 /** The members of the subscribing connection that `denoRedis` uses. */
 export interface DenoRedisSubscriber {

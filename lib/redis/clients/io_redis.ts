@@ -4,19 +4,9 @@
  * @module
  */
 import { UnansweredError, withoutArguments } from "../errors.ts";
-import {
-  adapter,
-  type Backend,
-  Callbacks,
-  checkClient,
-  checkPush,
-  type ClientOptions,
-  type Emitter,
-  MainConnection,
-  orEnd,
-  refuse,
-  type Subscribe,
-} from "./backend.ts";
+import { adapter, checkClient, checkPush, refuse } from "./adapter.ts";
+import type { Backend, ClientOptions, Subscribe } from "./backend.ts";
+import { Callbacks, type Emitter, MainConnection, orEnd } from "./main_connection.ts";
 
 /** The members of a client that `ioRedis` uses. */
 export interface IoRedisClient {

@@ -1,53 +1,38 @@
 /**
- * Recognizes clients by their shape: the library and version, and the remedy. Invariant: used only for error messages;
- * an adapter checks the members that it needs.
+ * The shapes of clients. Invariant: a client is recognized only for error messages, with the remedy; an adapter checks
+ * the members that it needs.
  *
  * @module
  */
 
-/** A value passed instead of a client. */
-interface Recognized {
-  /** The client's library, after "got". */
-  readonly is: string;
-  readonly remedy: string;
-}
-
 /** The members of a node-redis 4 client; version 5 added `destroy`. */
 const NODE_REDIS_4 = "evalSha disconnect !destroy";
 
-/** Members that a value has or lacks ("!"), its description, and the remedy; the most specific shapes first. */
-const libraries: readonly (readonly [members: string, is: string, remedy: string])[] = [
-  ["then catch", "a promise", "await it first"],
-  ["createClient", "the module of a client", "pass the client that it makes, such as createClient() or new Redis()"],
-  ["Redis Cluster", "the module of a client", "pass the client that it makes, such as createClient() or new Redis()"],
-  ["evalsha eval onClose", "a backend, as adapters return it", "pass it to the constructor as it is"],
-  ["isPipeline", "a pipeline or transaction of a client", "pass the client itself"],
-  ["execAsPipeline", "a pipeline or transaction of a client", "pass the client itself"],
-  [NODE_REDIS_4, "a client of npm:redis 4", "install redis 5 or newer"],
-  ["evalSha isOpen", "a client of npm:redis", "use nodeRedis(client)"],
-  ["evalsha duplicate status", "a client of npm:ioredis", "use ioRedis(client)"],
-  ["send_command", "a client of npm:redis 3 or older", "install redis 5 or newer and use nodeRedis(client)"],
-  ["send duplicate onclose", "a RedisClient of Bun", "use bunRedis(client)"],
-  ["evalsha sendCommand isClosed", "a client of jsr:@db/redis", "use denoRedis(client)"],
-  [
-    "customCommand invokeScript",
-    "a client of Valkey GLIDE, for which there is no adapter",
-    "write a Backend for it",
-  ],
-  [
-    "evalsha createScript autoPipelineExecutor",
-    "a client of @upstash/redis, which has no connection",
-    "use another client, or write a Backend for it",
-  ],
-];
-
-const A_FUNCTION: Recognized = {
-  is: "a function or class",
-  remedy: "pass what it makes, such as createClient(), new RedisClient(url) or memoryBackend()",
-};
-
+const A_MODULE = "the module of a client: pass the client that it makes, such as createClient() or new Redis()";
+const A_PIPELINE = "a pipeline or transaction of a client: pass the client itself";
+const A_FUNCTION =
+  "a function or class: pass what it makes, such as createClient(), new RedisClient(url) or memoryBackend()";
+const UPSTASH = "a client of @upstash/redis, which has no connection: use another client, or write a Backend for it";
 /** Not quoted in an error: it may contain a password. */
-const SERVER_URL: Recognized = { is: "the URL of a server", remedy: "pass a client that connects to it" };
+const SERVER_URL = "the URL of a server: pass a client that connects to it";
+
+/** Members that a value has or lacks ("!"), and its description with the remedy; the most specific shapes first. */
+const libraries: readonly (readonly [members: string, words: string])[] = [
+  ["then catch", "a promise: await it first"],
+  ["createClient", A_MODULE],
+  ["Redis Cluster", A_MODULE],
+  ["evalsha eval onClose", "a backend, as adapters return it: pass it to the constructor as it is"],
+  ["isPipeline", A_PIPELINE],
+  ["execAsPipeline", A_PIPELINE],
+  [NODE_REDIS_4, "a client of npm:redis 4: install redis 5 or newer"],
+  ["evalSha isOpen", "a client of npm:redis: use nodeRedis(client)"],
+  ["evalsha duplicate status", "a client of npm:ioredis: use ioRedis(client)"],
+  ["send_command", "a client of npm:redis 3 or older: install redis 5 or newer and use nodeRedis(client)"],
+  ["send duplicate onclose", "a RedisClient of Bun: use bunRedis(client)"],
+  ["evalsha sendCommand isClosed", "a client of jsr:@db/redis: use denoRedis(client)"],
+  ["customCommand invokeScript", "a client of Valkey GLIDE, for which there is no adapter: write a Backend for it"],
+  ["evalsha createScript autoPipelineExecutor", UPSTASH],
+];
 
 /** Whether `client` is a client of node-redis 4. */
 export function isNodeRedis4(client: object): boolean {
@@ -55,14 +40,18 @@ export function isNodeRedis4(client: object): boolean {
 }
 
 /** Describes a value passed instead of a client, with the remedy; undefined if it is unknown. */
-export function recognize(client: unknown): Recognized | undefined {
+export function recognize(client: unknown): string | undefined {
   if (typeof client === "string" && /:\/\/|@/.test(client)) return SERVER_URL;
   if ((typeof client !== "object" && typeof client !== "function") || client === null) return undefined;
-  const known = libraries.find(([members]) => hasMembers(client, members));
-  if (known !== undefined) return { is: known[1], remedy: known[2] };
-  return typeof client === "function" ? A_FUNCTION : undefined;
+  const [, words] = libraries.find(([members]) => hasMembers(client, members)) ?? [];
+  return words ?? (typeof client === "function" ? A_FUNCTION : undefined);
 }
 
 function hasMembers(client: object, members: string): boolean {
   return members.split(" ").every((member) => member.startsWith("!") ? !(member.slice(1) in client) : member in client);
+}
+
+export function hasMethods(value: unknown, methods: readonly string[]): boolean {
+  const members = Object(value) as Record<string, unknown>;
+  return methods.every((method) => typeof members[method] === "function");
 }

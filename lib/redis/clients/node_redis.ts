@@ -6,19 +6,10 @@
  */
 import { must } from "../../internal/check.ts";
 import { StateError } from "../errors.ts";
-import {
-  adapter,
-  type Backend,
-  Callbacks,
-  checkClient,
-  checkPush,
-  type ClientOptions,
-  type Emitter,
-  MainConnection,
-  refuse,
-  type Subscribe,
-} from "./backend.ts";
+import { adapter, checkClient, checkPush, refuse } from "./adapter.ts";
+import type { Backend, ClientOptions, Subscribe } from "./backend.ts";
 import { isNodeRedis4 } from "./libraries.ts";
+import { Callbacks, type Emitter, MainConnection } from "./main_connection.ts";
 
 /** The members of a client that `nodeRedis` uses. */
 export interface NodeRedisClient {
