@@ -20,13 +20,7 @@ export interface Waiter {
 }
 
 /** A holder of a name. */
-export interface Holder {
-  /** The `id` of its lease. */
-  readonly id: string;
-  /** As for a waiter. */
-  readonly process: string;
-  /** As for a waiter. */
-  readonly owner?: string;
+export interface Holder extends Waiter {
   /** The start of the hold, in epoch milliseconds by the server's clock. */
   readonly since: number;
   /** Milliseconds until the lease ends unless it is renewed. */

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { onCancel } from "../../internal/cancellation.ts";
+import { pause } from "../../internal/cancellation.ts";
 import { promised } from "../../internal/check.ts";
 import { clockInForce } from "../../internal/timers.ts";
 import { SILENCE } from "../times.ts";
@@ -68,10 +68,7 @@ export class Portions {
   }
 
   async #nextAfter(answers: readonly Promise<unknown>[]): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const limit = onCancel({ timeout: SILENCE }, () => resolve());
-      void Promise.allSettled(answers).then(() => resolve()).finally(() => limit.end());
-    });
+    await pause(SILENCE, undefined, true, Promise.allSettled(answers));
     this.#next();
   }
 }

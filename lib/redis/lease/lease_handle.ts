@@ -6,11 +6,9 @@
  */
 import { ASYNC_DISPOSE } from "../../internal/dispose.ts";
 import { show } from "../../internal/show.ts";
-import { ClientClosedError, explain } from "../errors.ts";
 import type { Lease } from "../lease.ts";
 import { checkTtl } from "../options.ts";
 import { type Grant, LeaseHold } from "./lease_hold.ts";
-import { release } from "./release.ts";
 
 export class LeaseHandle implements Lease {
   readonly #hold: LeaseHold;
@@ -66,20 +64,10 @@ export class LeaseHandle implements Lease {
   }
 
   release(): Promise<boolean> {
-    return this.#release ??= this.#giveBack();
+    return this.#release ??= this.#hold.release();
   }
 
   async [ASYNC_DISPOSE](): Promise<void> {
     await this.release();
-  }
-
-  #giveBack(): Promise<boolean> {
-    const { spec, grant: { id }, deadline, wasCut } = this.#hold;
-    if (!this.#hold.isHeld()) {
-      // Redis may still keep it.
-      return wasCut ? Promise.reject(explain(`release ${spec.what}`, new ClientClosedError())) : Promise.resolve(false);
-    }
-    this.#hold.release();
-    return release(spec, id, deadline.at);
   }
 }

@@ -8,14 +8,14 @@ import { LeaseLostError, NotHeldError } from "../../errors.ts";
 import { hook } from "../../internal/hook.ts";
 import { sharedController, warn } from "../../internal/platform.ts";
 import { exposeState } from "../../internal/state.ts";
-import { explain, explained, messageOf } from "../errors.ts";
+import { ClientClosedError, explain, explained, messageOf } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import type { Renewal, Renewed, Store } from "../store/store.ts";
 import { within } from "../store/commands.ts";
 import { commandLimit, LEAST_LIMIT, LOSSES_APART, type Moment, now, SILENCE } from "../times.ts";
 import { LeaseDeadline } from "./lease_deadline.ts";
 import type { RenewableLease } from "./lease_renewer.ts";
-import { releaseInBackground } from "./release.ts";
+import { release, releaseInBackground } from "./release.ts";
 
 /** The call that was granted the hold; also the hook's `call`. */
 export interface Grant {
@@ -53,7 +53,7 @@ export class LeaseHold implements RenewableLease {
   /** When the first command without an answer was sent that sets the end. */
   #askedAt: number | undefined;
   /** Whether the client was closed while it was held. */
-  wasCut = false;
+  #wasCut = false;
   /** How it has ended: by its loss, or released. */
   #end: LeaseLostError | "released" | undefined;
   #controller: AbortController | undefined;
@@ -90,17 +90,24 @@ export class LeaseHold implements RenewableLease {
   #refusal(): Error {
     const refusal = `Cannot extend ${this.spec.what}`;
     if (this.#end === "released") return new NotHeldError(`${refusal}: it was released`);
-    const why = this.wasCut ? ", because the client was closed" : "";
+    const why = this.#wasCut ? ", because the client was closed" : "";
     return new LeaseLostError(`${refusal}: the lease is lost${why}`, { cause: this.#end });
   }
 
-  release(): void {
+  /** Gives it back. Resolves to false after a loss, when Redis may still keep it. */
+  async release(): Promise<boolean> {
+    const { spec, grant: { id }, deadline } = this;
+    if (!this.isHeld()) {
+      if (this.#wasCut) throw explain(`release ${spec.what}`, new ClientClosedError());
+      return false;
+    }
     this.#end = "released";
     this.#ended(false);
+    return await release(spec, id, deadline.at);
   }
 
   close(): void {
-    this.wasCut = this.#end === undefined;
+    this.#wasCut = this.#end === undefined;
     const isMeant = this.spec.settings.renew === 0; // in Redis it lasts as long as it would have anyway
     this.#lose("the client was closed", undefined, isMeant);
   }

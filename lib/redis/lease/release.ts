@@ -5,11 +5,11 @@
  *
  * @module
  */
-import { onCancel, pause } from "../../internal/cancellation.ts";
+import { pause } from "../../internal/cancellation.ts";
 import { explain, mayHaveRun, NoAnswerError, UnknownOutcomeError } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import { within } from "../store/commands.ts";
-import type { Store, Was } from "../store/store.ts";
+import type { Was } from "../store/store.ts";
 import { backoff, commandLimit, LEAST_LIMIT, LEAST_RELEASING, now } from "../times.ts";
 
 /** Gives back a hold that is trusted until the given time otherwise. */
@@ -41,7 +41,9 @@ export async function release(spec: ResourceSpec, id: string, until: number): Pr
     await pause(backoff(attempt), store.closing);
   }
   if (lost === undefined) return false;
-  if (!backend.closed && await isHeldBy(endsAt, answers, store)) return true;
+  const held = firstHeld(answers).catch(() => undefined);
+  const rest = Math.max(0, endsAt - now());
+  if (!backend.closed && await Promise.race([held, pause(rest, store.closing, true, held)])) return true;
   throw new UnknownOutcomeError(`release ${what}`, lost);
 }
 
@@ -52,14 +54,6 @@ function firstHeld(answers: readonly Promise<Was>[]): Promise<Was> {
     if (was !== "held") throw was;
     return was;
   }));
-}
-
-/** Whether an answer that comes by then shows that it gave the hold back. */
-function isHeldBy(endsAt: number, answers: readonly Promise<Was>[], { closing }: Store): Promise<boolean> {
-  return new Promise((resolve) => {
-    const limit = onCancel({ signal: closing, timeout: Math.max(0, endsAt - now()) }, () => resolve(false));
-    void firstHeld(answers).then(() => resolve(true), () => resolve(false)).finally(() => limit.end());
-  });
 }
 
 /** Releases without a waiting caller, for one ttl. Without an answer, the hold or position expires. */
