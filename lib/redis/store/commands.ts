@@ -13,7 +13,7 @@ import { onCancel } from "../../internal/cancellation.ts";
 import { Timer } from "../../internal/timer.ts";
 import { clockInForce } from "../../internal/timers.ts";
 import type { Backend } from "../clients/backend.ts";
-import { firing, type Moment, now, SILENCE } from "../times.ts";
+import { firing, type Moment, moment, now, SILENCE } from "../times.ts";
 
 /** The caller of a command. */
 export interface Sender {
@@ -44,11 +44,11 @@ export class Command implements Moment {
   isHeldBack = false;
   /** The connection over which the client is to send it. */
   connection: Backend["connection"];
-  // These are set by the list alone. A command is in a list, or has no `list`.
+  // These are set by the list alone, which is a ring. A command is in a list, or has no `list`.
   list: Commands | undefined;
   number = 0;
-  before: Command | undefined;
-  after: Command | undefined;
+  before: Command = this;
+  after: Command = this;
 
   constructor(limit: number, sender: Sender) {
     this.limit = limit;
@@ -58,8 +58,7 @@ export class Command implements Moment {
 
   /** Sets its moment to now: it was not handed over before. */
   restart(): void {
-    this.at = now();
-    this.wallAhead = Date.now() - this.at;
+    Object.assign(this, moment());
   }
 
   /** Its sender waits for it no longer. Idempotent. */
@@ -86,9 +85,8 @@ function afterReading(fn: () => void): void {
 }
 
 export class Commands {
-  // In the order of sending.
-  #first: Command | undefined;
-  #last: Command | undefined;
+  /** Stands for the ends of the list: the commands follow it in the order of sending. */
+  readonly #ends = new Command(Infinity, { unanswered() {} });
   #count = 0;
   /** The time of the last answer that overtook no earlier command, or of the end of a block. */
   #heardAt = -Infinity;
@@ -110,16 +108,16 @@ export class Commands {
     command.restart();
     command.list = this;
     command.number = ++this.#count;
-    command.before = this.#last;
-    if (this.#last === undefined) this.#first = command;
-    else this.#last.after = command;
-    this.#last = command;
+    command.after = this.#ends;
+    command.before = this.#ends.before;
+    command.before.after = this.#ends.before = command;
     this.#timer.advance(Math.min(command.at + command.limit, command.sender.endsAt ?? Infinity));
   }
 
   /** Called when the server has answered a command, perhaps after it counted as unanswered. */
   answered(command: Command): void {
-    if (this.#first !== undefined && command.number <= this.#first.number) {
+    const first = this.#ends.after;
+    if (first !== this.#ends && command.number <= first.number) {
       this.#heardAt = now();
       this.#wasBlocked = false;
     }
@@ -127,13 +125,11 @@ export class Commands {
   }
 
   delete(command: Command): void {
-    const { before, after } = command;
-    if (before === undefined) this.#first = after;
-    else before.after = after;
-    if (after === undefined) this.#last = before;
-    else after.before = before;
-    command.list = command.before = command.after = undefined;
-    if (this.#first === undefined) this.#timer.clear();
+    command.before.after = command.after;
+    command.after.before = command.before;
+    command.before = command.after = command; // a lease may keep this command, which must keep no others
+    command.list = undefined;
+    if (this.#ends.after === this.#ends) this.#timer.clear();
   }
 
   /** The milliseconds for which Redis has been silent, at most those since `at`. */
@@ -154,7 +150,7 @@ export class Commands {
   #endOverdue(time: number, timesOut = true): void {
     const over: Command[] = [];
     let next = Infinity;
-    for (let one = this.#first; one !== undefined; one = one.after) {
+    for (let one = this.#ends.after; one !== this.#ends; one = one.after) {
       const { at, limit, connection, sender: { endsAt = Infinity } } = one;
       const due = Math.min(Math.max(at, this.#heardAt, connection?.heardAt ?? at) + limit, endsAt);
       if (due <= time) over.push(one);
