@@ -45,7 +45,7 @@ const MAX_MS = 2 ** 31 - 1;
 const MIN_TTL = 10;
 
 /** The beginning of all keys. */
-export function prefixOf(options: { readonly prefix?: string | undefined } | undefined): string {
+export function prefixOf(options: Pick<RedisOptions, "prefix"> | undefined): string {
   checkOptions(options);
   const { prefix = "interlock:" } = options ?? {};
   checkString(prefix, "prefix");
@@ -61,7 +61,10 @@ export function settingsOf(options: RedisOptions | undefined): Settings {
   const { ttl = 30_000, renew = true, owner } = options ?? {};
   checkTtl(ttl);
   const prefix = prefixOf(options);
-  if (owner !== undefined) checkOwner(owner);
+  if (owner !== undefined) {
+    checkName(owner, "owner");
+    must(owner.length <= 100, "owner", "have at most 100 characters", owner, RangeError);
+  }
   return { ttl, renew: renewalOf(renew), prefix, owner };
 }
 
@@ -70,11 +73,6 @@ function renewalOf(renew: unknown): number {
   must(typeof renew === "number", "renew", "be a boolean or a number of milliseconds", renew);
   must(renew > 0, "renew", "be above 0 milliseconds, or false", renew, RangeError);
   return renew;
-}
-
-function checkOwner(owner: unknown): void {
-  checkName(owner, "owner");
-  must(owner.length <= 100, "owner", "have at most 100 characters", owner, RangeError);
 }
 
 /** A key over Redis, where each key is text. */

@@ -30,14 +30,6 @@ export interface Listener {
  */
 const FIRST = 3;
 
-/** One subscription, from its request to its end. */
-interface Attempt {
-  /** Until then an unconfirmed attempt is given time. Afterwards its connection counts as half-open. */
-  readonly until: number;
-  /** Set once it is confirmed. */
-  stop: Unsubscribe | undefined;
-}
-
 export class Subscription {
   readonly #store: Store;
   readonly #prefix: string;
@@ -47,7 +39,11 @@ export class Subscription {
   readonly #queues = new Map<string, Set<Listener>>();
   /** Whether the server or the client does not allow subscriptions, or the client is closed. */
   #isUnavailable: boolean;
-  #current: Attempt | undefined;
+  /**
+   * The present one. An unconfirmed one is given time until then, and afterwards its connection counts as half-open; a
+   * confirmed one has `stop`.
+   */
+  #current: { readonly until: number; stop?: Unsubscribe } | undefined;
   /** How often messages have begun or resumed: an answer to an earlier command may show none of those missed. */
   gaps = 0;
   /**
@@ -150,10 +146,7 @@ export class Subscription {
 
   #begin(): void {
     if (this.#current !== undefined || this.#isUnavailable || now() < this.#notBefore) return;
-    const attempt: Attempt = this.#current = {
-      until: now() + SINGLE_COMMAND * 2 ** this.#unconfirmed,
-      stop: undefined,
-    };
+    const attempt = this.#current = { until: now() + SINGLE_COMMAND * 2 ** this.#unconfirmed };
     this.#deafSince = Math.min(this.#deafSince, now());
     const listener = {
       receive: ({ id, fence }: Push) => this.#listeners.get(id)?.granted(fence),
@@ -166,9 +159,9 @@ export class Subscription {
     );
   }
 
-  #started(attempt: Attempt, stop: Unsubscribe): void {
+  #started(attempt: object, stop: Unsubscribe): void {
     if (attempt !== this.#current) return void ignoreErrors(stop);
-    attempt.stop = stop;
+    this.#current.stop = stop;
     this.#unconfirmed = 0;
     this.#noteWorking();
     this.#store.notDeaf?.();
@@ -178,7 +171,7 @@ export class Subscription {
     this.#endIfUnused();
   }
 
-  #failed(attempt: Attempt, error: unknown): void {
+  #failed(attempt: object, error: unknown): void {
     if (attempt !== this.#current) return;
     this.#current = undefined; // the next waiter tries again
     this.#failure = error;
@@ -190,13 +183,13 @@ export class Subscription {
   }
 
   /** Called when messages have resumed. */
-  #resumed(attempt: Attempt): void {
+  #resumed(attempt: object): void {
     if (attempt !== this.#current) return;
     this.gaps++;
     this.#checkTurns(FIRST, GAP_SPREAD);
   }
 
-  #ended(attempt: Attempt): void {
+  #ended(attempt: object): void {
     if (attempt !== this.#current) return;
     this.#end();
     this.#checkTurns(FIRST, GAP_SPREAD); // begins the next subscription once the server has answered

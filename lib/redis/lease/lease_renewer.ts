@@ -66,13 +66,9 @@ export class LeaseRenewer {
     if (this.#leases.delete(lease) && this.#leases.size === 0) this.#timer.clear();
   }
 
-  #next(): number {
-    return [...this.#leases].reduce((first, { nextCheck }) => Math.min(first, nextCheck), Infinity);
-  }
-
   #checkAll(time: number): void {
     const due = [...this.#leases].filter((lease) => lease.checkDue(time)); // the end of one may end others
-    this.#timer.advance(this.#next());
+    this.#timer.advance([...this.#leases].reduce((first, { nextCheck }) => Math.min(first, nextCheck), Infinity));
     const size = this.#single ? 1 : BATCH;
     for (let from = 0; from < due.length; from += size) void this.renew(due.slice(from, from + size));
   }

@@ -101,9 +101,10 @@ export class Commands {
     onCancel({ signal: closing }, () => this.#endOverdue(Infinity, false));
   }
 
-  /** Called when a command is handed over. */
-  add(command: Command): void {
+  /** Called when a command is handed over, to be sent over this connection. */
+  add(command: Command, connection?: Backend["connection"]): void {
     command.end();
+    command.connection = connection;
     command.isHeldBack = false;
     command.restart();
     command.list = this;

@@ -46,11 +46,9 @@ export class ScriptRunner {
       if (command?.sender.settled) return Promise.reject(new StateError("its call has ended"));
       connection = backend.connection;
       // Of a new connection it is not known whether its server has the script, and a second round trip may come too late.
-      if (connection !== undefined && !this.#isLoaded(script, connection)) inFull = this.#sendsInFull(script);
-      if (command !== undefined) {
-        command.connection = connection;
-        this.#commands.add(command);
-      }
+      inFull ||= connection !== undefined && this.#sentInFull.get(script)?.over !== connection;
+      if (inFull) this.#sentInFull.set(script, { over: connection });
+      if (command !== undefined) this.#commands.add(command, connection);
       const [send, text] = inFull ? ["eval", script.source] as const : ["evalsha", script.sha!] as const;
       return backend[send](text, keys as string[], args as string[]); // no client changes them
     };
@@ -61,7 +59,6 @@ export class ScriptRunner {
         // One promise for all calls, so that the first calls are sent in order.
         if (script.sha === undefined) await (script.digest ??= digest(script));
         known = this.#sentInFull.get(script);
-        if (inFull) this.#sendsInFull(script);
         const reply = await this.#portions.send(handOver, isUrgent);
         if (command === undefined) return reply;
         if (connection !== undefined) command.at = Math.max(command.at, connection.since); // it ran after that
@@ -72,6 +69,7 @@ export class ScriptRunner {
         // Not once its call has settled: it could arrive after the command that cancels this call.
         if (code === "NOSCRIPT" && !command?.sender.settled) {
           inFull = this.#sentInFull.get(script) === known; // no other command has sent it meanwhile
+          if (inFull) this.#sentInFull.set(script, { over: connection });
           continue;
         }
         if (command !== undefined && code !== "") this.#commands.answered(command);
@@ -81,21 +79,12 @@ export class ScriptRunner {
     }
   }
 
-  /** Whether the script was last sent in full over this connection. */
-  #isLoaded(script: Script, connection: Backend["connection"]): boolean {
-    const sent = this.#sentInFull.get(script);
-    return sent !== undefined && sent.over === connection;
-  }
-
-  #sendsInFull(script: Script): true {
-    this.#sentInFull.set(script, { over: this.backend.connection });
-    return true;
-  }
-
   /** Loads a script before it is needed. In a cluster, a command without keys may go to any node. */
   protected load(script: Script): void {
-    if (this.#isLoaded(script, this.backend.connection) || this.backend.cluster) return;
-    this.#sendsInFull(script);
+    const { connection: over, cluster } = this.backend;
+    const sent = this.#sentInFull.get(script);
+    if (cluster || (sent !== undefined && sent.over === over)) return;
+    this.#sentInFull.set(script, { over });
     promised(() => this.backend.eval(script.source, [], [])).catch(() => this.#sentInFull.delete(script));
   }
 
