@@ -10,7 +10,7 @@ import { wrapped } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { type Permits, readChange, readList, readPermits, readTerms, type Starts } from "../internal/budgets.ts";
 import type { Terms } from "../internal/start_log.ts";
-import { changeRate, lookAt, type RateSpec, start } from "./rate/start_call.ts";
+import { changeRate, peek, type RateSpec, start } from "./rate/start_call.ts";
 import { type Backend, checkBackend } from "./clients/backend.ts";
 import { type Namespace, namespaceOf } from "./namespace.ts";
 import { checkTextKey, prefixOf, rateKeysOf } from "./options.ts";
@@ -213,7 +213,7 @@ export class RedisRateLimiter {
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   async retryAfter(permits: number | readonly number[] = 1): Promise<number> {
-    return Math.ceil((await lookAt(this.#spec, this.#read(permits))).wait);
+    return Math.ceil((await peek(this.#spec, this.#read(permits))).wait);
   }
 
   /**
@@ -235,7 +235,7 @@ export class RedisRateLimiter {
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   async remaining(): Promise<number> {
-    return (await lookAt(this.#spec, this.#read(1))).remaining;
+    return (await peek(this.#spec, this.#read(1))).remaining;
   }
 
   /**

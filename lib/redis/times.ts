@@ -108,7 +108,7 @@ export const IDLE_KEPT = 60_000;
 // Subscriptions.
 
 /** Time after which a missing subscription causes a warning. */
-export const DEAF_AFTER = 1000;
+export const UNSUBSCRIBED_AFTER = 1000;
 
 /**
  * Time by which a subscription outlives its last listener: opening a connection for every short wait would cost more.

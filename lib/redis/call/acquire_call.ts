@@ -116,7 +116,7 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
     this.#pushed = 0;
     if (pushed !== 0) return this.granted(pushed);
     if (this.#gaps === subscription.gaps) {
-      if (answer.deaf) subscription.restart();
+      if (answer.isUnsubscribed) subscription.restart();
     } else if (subscription.isFirst(this)) return this.ask(); // it may have been granted without a message
     this.reschedule();
   }

@@ -12,7 +12,7 @@ import { exposeState } from "../../internal/state.ts";
 import { Timer } from "../../internal/timer.ts";
 import { codeOf, messageOf } from "../errors.ts";
 import type { Push, Store, Unsubscribe } from "../store/store.ts";
-import { DEAF_AFTER, GAP_SPREAD, LINGER, now, SINGLE_COMMAND, SUBSCRIPTIONS_APART } from "../times.ts";
+import { GAP_SPREAD, LINGER, now, SINGLE_COMMAND, SUBSCRIPTIONS_APART, UNSUBSCRIBED_AFTER } from "../times.ts";
 
 /** A waiter to notify. */
 export interface Listener {
@@ -52,7 +52,7 @@ export class Subscription {
    */
   #unconfirmed = 0;
   /** The time since which messages are to arrive but cannot; Infinity while they can. */
-  #deafSince = Infinity;
+  #unsubscribedSince = Infinity;
   /** When the server has answered although messages should have arrived for long. */
   #overdueAt = Infinity;
   /** Why the last attempt failed, and when the next one may begin. */
@@ -84,22 +84,22 @@ export class Subscription {
     if (queue === undefined) this.#queues.set(listener.queue, new Set([listener]));
     else queue.add(listener);
     this.#begin();
-    this.#warnIfDeaf();
+    this.#warnIfUnsubscribed();
   }
 
   /** Called while the server answers, so that nothing else shows why hand-offs are slow. */
-  #warnIfDeaf(): void {
+  #warnIfUnsubscribed(): void {
     const time = now();
-    if (time - this.#deafSince < DEAF_AFTER) return;
+    if (time - this.#unsubscribedSince < UNSUBSCRIBED_AFTER) return;
     this.#overdueAt = Math.min(this.#overdueAt, time);
     // After a busy moment, the confirmation may have arrived unread.
     if (this.#failure !== undefined || time - this.#overdueAt >= SUBSCRIPTIONS_APART) {
-      this.#store.warnDeaf?.(this.#failure);
+      this.#store.warnUnsubscribed?.(this.#failure);
     }
   }
 
   #noteWorking(): void {
-    this.#deafSince = this.#overdueAt = Infinity;
+    this.#unsubscribedSince = this.#overdueAt = Infinity;
     this.#failure = undefined;
   }
 
@@ -147,7 +147,7 @@ export class Subscription {
   #begin(): void {
     if (this.#current !== undefined || this.#isUnavailable || now() < this.#notBefore) return;
     const attempt = this.#current = { until: now() + SINGLE_COMMAND * 2 ** this.#unconfirmed };
-    this.#deafSince = Math.min(this.#deafSince, now());
+    this.#unsubscribedSince = Math.min(this.#unsubscribedSince, now());
     const listener = {
       receive: ({ id, fence }: Push) => this.#listeners.get(id)?.granted(fence),
       resumed: () => this.#resumed(attempt),
@@ -164,7 +164,7 @@ export class Subscription {
     this.#current.stop = stop;
     this.#unconfirmed = 0;
     this.#noteWorking();
-    this.#store.notDeaf?.();
+    this.#store.noteSubscribed?.();
     this.gaps++;
     // A hand-off may have come before the confirmation, but only to the first waiter of a queue.
     this.#checkTurns(1);
@@ -178,7 +178,7 @@ export class Subscription {
     this.#notBefore = now() + SUBSCRIPTIONS_APART;
     this.#isUnavailable = codeOf(error) !== "" && !this.#store.mayPass?.(error);
     if (!this.#isUnavailable) return;
-    this.#deafSince = Infinity;
+    this.#unsubscribedSince = Infinity;
     if (!this.#store.backend.closed) this.#store.warnSlow?.(`SUBSCRIBE (${messageOf(error)})`);
   }
 

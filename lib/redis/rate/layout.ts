@@ -239,17 +239,17 @@ end
 /** Uses what `functions` sets. */
 export const search = `
 -- The k of the call with this number, unless it was given back or is over.
-local function find(mine)
-  local k = 1 + earliest(0, function(each) return (each.first > 0 and each.first or each.turn) > mine end)
+local function find(number)
+  local k = 1 + earliest(0, function(each) return (each.first > 0 and each.first or each.turn) > number end)
   local each = entry(k)
-  if not each or each.first ~= mine then -- perhaps it was moved behind calls that came later
-    local later = after(mine - 1)
+  if not each or each.first ~= number then -- perhaps it was moved behind calls that came later
+    local later = after(number - 1)
     for x = later, max(1, later - ${MOVED}), -1 do
       k, each = x, entry(x)
-      if each.first == mine then break end
+      if each.first == number then break end
     end
   end
-  if not each or each.first ~= mine or each.turn + longest <= moment then return nil end
+  if not each or each.first ~= number or each.turn + longest <= moment then return nil end
   if not isListed then
     list()
     k = k + 1

@@ -100,20 +100,20 @@ export class MemoryRate {
       return { wait, turn: number, remaining: 0, other: undefined };
     };
     const index = this.#find(number);
-    const mine = this.#entries[index];
-    if (mine === undefined && number + this.#span() <= this.#moment && this.#blocked <= this.#moment) return answer(0);
-    if (mine !== undefined && mine.turn > this.#moment) return answer((mine.turn - this.#moment) / 1000); // it was moved
-    if (mine !== undefined) {
+    const entry = this.#entries[index];
+    if (entry === undefined && number + this.#span() <= this.#moment && this.#blocked <= this.#moment) return answer(0);
+    if (entry !== undefined && entry.turn > this.#moment) return answer((entry.turn - this.#moment) / 1000); // it was moved
+    if (entry !== undefined) {
       const ahead = this.#entries.slice(0, index);
-      if (this.#ready(ahead.at(-1)?.levels ?? [], ahead, starts) <= mine.turn) return answer(0);
+      if (this.#ready(ahead.at(-1)?.levels ?? [], ahead, starts) <= entry.turn) return answer(0);
     }
-    const calls = mine === undefined ? [] : this.#cut(index).slice(1);
+    const calls = entry === undefined ? [] : this.#cut(index).slice(1);
     const early = calls.filter(({ turn }) => turn <= this.#moment);
     this.#put(early);
     this.#list();
     const at = this.#turnOf(starts);
-    this.#add(at, starts, { number, levels: mine?.levels ?? [] });
-    this.#put(calls.slice(early.length), Math.max(0, at - (mine?.turn ?? at)));
+    this.#add(at, starts, { number, levels: entry?.levels ?? [] });
+    this.#put(calls.slice(early.length), Math.max(0, at - (entry?.turn ?? at)));
     this.#isChanged = true;
     return answer((at - this.#moment) / 1000);
   }

@@ -103,11 +103,11 @@ return { 1, wait, at, other }
  * those that may have started since its turn. One that is not there, as after a loss of data, goes to the end.
  */
 export const again: Script = script(`${begin}${budgets}${functions}${edit}${search}
-local mine = ARGV[2] + 0
-local k = find(mine)
+local number = ARGV[2] + 0
+local k = find(number)
 local each = k and entry(k)
 local turn = each and each.turn
-local wait = not k and mine + longest <= moment and blocked <= moment and 0 or nil -- it is over by now
+local wait = not k and number + longest <= moment and blocked <= moment and 0 or nil -- it is over by now
 if k and turn > moment then -- it was moved
   wait = turn - moment
 elseif k then
@@ -116,7 +116,7 @@ elseif k then
 end
 if wait then
   if isChanged then save() end
-  return { 1, wait, mine }
+  return { 1, wait, number }
 end
 local calls = cut(k or 0)
 local x = put(calls, 2, 0, function(each) return each.turn <= moment end)
@@ -124,10 +124,10 @@ flush()
 list()
 local at = max(moment, last + 1, ready(levels, 0, permits, moment))
 take(at, permits, calls[1] and calls[1].levels)
-push(at, mine)
+push(at, number)
 put(calls, x, max(0, at - (turn or at)))
 save()
-return { 1, at - moment, mine }
+return { 1, at - moment, number }
 `);
 
 /**
@@ -135,17 +135,17 @@ return { 1, at - moment, mine }
  * start without an entry gives a bucket what surely is still missing; the order of numbers tells one that runs twice.
  */
 export const giveBack: Script = script(`${begin}${budgets}${functions}${edit}${search}
-local mine = ARGV[2] + 0
-local k = find(mine)
-if not k and (hasWindow or mine <= back or mine > last) then return 0 end
-back = max(back, mine)
+local number = ARGV[2] + 0
+local k = find(number)
+if not k and (hasWindow or number <= back or number > last) then return 0 end
+back = max(back, number)
 if k and k > ${REWRITTEN} then
   local each = entry(k)
   call('LSET', KEYS[2], -k, encode(-each.turn, ${VOID}, unpack(each.levels)))
 else
   local calls = cut(k or after(moment))
   for i = 1, k and 0 or n do
-    local surely = max(0, permits[i] - (moment - mine) * limits[i] / -spans[i])
+    local surely = max(0, permits[i] - (moment - number) * limits[i] / -spans[i])
     levels[3 * i - 1] = max(0, levels[3 * i - 1] - surely)
   end
   put(calls, k and 2 or 1, 0)

@@ -35,7 +35,7 @@ export function start(spec: RateSpec, permits: Starts, limits?: WaitOptions): Pr
 }
 
 /** The milliseconds until a call could start, and how many starts it could make now. Takes nothing. */
-export async function lookAt(spec: RateSpec, starts: Starts): Promise<StartAnswer> {
+export async function peek(spec: RateSpec, starts: Starts): Promise<StartAnswer> {
   const { namespace: { store }, what } = spec;
   const request = { spec, starts, within: -1 };
   const sent = within(SINGLE_COMMAND, (command) => store.rates.start(request, command));

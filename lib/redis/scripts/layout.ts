@@ -33,7 +33,7 @@ export const NONE: string = " ".repeat(ID_LENGTH);
 export const UNSET = "0".repeat(8);
 
 /** Maximum number of members that one run checks. */
-export const LOOK = 200;
+export const MOST_CHECKED = 200;
 
 /**
  * Pieces of Lua, inserted where they are used: defining a function costs a script more than a command. Each names the

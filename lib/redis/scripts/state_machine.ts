@@ -7,12 +7,12 @@
  * - serve: removes members whose life is over; then, while the head fits by its own limit, it holds.
  *
  * Invariants: the head is granted before any waiter behind it. Every grant has a larger token than all earlier grants,
- * and its message comes after every write. No run checks more than {@linkcode LOOK} expired members. Each script may
+ * and its message comes after every write. No run checks more than {@linkcode MOST_CHECKED} expired members. Each script may
  * run twice, late, or without its answer being received.
  *
  * @module
  */
-import { IDLE, type Layout, lock, LOOK, weighted } from "./layout.ts";
+import { IDLE, type Layout, lock, MOST_CHECKED, weighted } from "./layout.ts";
 import { commands, type HolderScripts, processOf, type Script, script, stamp, time, writing } from "./script.ts";
 
 /** Removes all holders if their lives are gone. */
@@ -24,21 +24,21 @@ const forgetAll = `elseif used > 0 and call('EXISTS', KEYS[2]) == 0 then
 /** Removes members whose life is over. Reads stamp; sets the state, and `unfinished` if there are more of them. */
 const expire = ({ isLock, forget }: Layout): string => `
 if waiting > 0${isLock ? "" : " or used > 0"} then
-  local ended = call('ZRANGEBYSCORE', KEYS[2], '-inf', stamp, 'LIMIT', '0', '${LOOK}')
+  local ended = call('ZRANGEBYSCORE', KEYS[2], '-inf', stamp, 'LIMIT', '0', '${MOST_CHECKED}')
   if ended[1] then${forget}
     if waiting > 0 then waiting = waiting - call('ZREM', KEYS[3], unpack(ended)) end
     call('ZREM', KEYS[2], unpack(ended))
-    if #ended == ${LOOK} then unfinished = 1 end
+    if #ended == ${MOST_CHECKED} then unfinished = 1 end
   ${isLock ? "" : forgetAll}end
 end
 `;
 
 /**
- * Grants from the head while it fits. Reads me, now, unfinished; sets the state, unfinished, `mine`, the token of `me`, and
+ * Grants from the head while it fits. Reads me, now, unfinished; sets the state, unfinished, `token`, the token of `me`, and
  * `granted`, which is to be published.
  */
 const serve = ({ isLock, grant }: Layout): string => `
-local granted, mine, looked = {}, nil, 0
+local granted, token, checked = {}, nil, 0
 while waiting > 0 and unfinished == 0${isLock ? " and used == 0" : ""} do
   local m = call('ZRANGE', KEYS[3], '0', '0')[1]
   local ends = tonumber(call('ZSCORE', KEYS[2], m) or 0)
@@ -47,10 +47,10 @@ while waiting > 0 and unfinished == 0${isLock ? " and used == 0" : ""} do
     if used + weight > limit + 0 then break end -- letting small ones pass would starve this one
     ${grant}
     dirty = true
-    if m == me then mine = fence else granted[#granted + 1] = { m, fence } end
+    if m == me then token = fence else granted[#granted + 1] = { m, fence } end
   end
-  looked = looked + 1
-  if looked == ${LOOK} then unfinished = 1 end
+  checked = checked + 1
+  if checked == ${MOST_CHECKED} then unfinished = 1 end
   waiting = waiting - 1
   ${isLock ? "call('ZREM', KEYS[2], m)" : "if not (weight and ends > now) then call('ZREM', KEYS[2], m) end"}
   call('ZREM', KEYS[3], m)
@@ -116,11 +116,11 @@ if not joins and waiting == 0 and used + weight <= limit + 0 then
   local m, ends = me, now + ttl * 1000
   ${isLock ? "" : live}
   ${grant}
-  mine, dirty = fence, true
+  token, dirty = fence, true
 end
 if dirty then${save}end
 ${notify}
-if mine then return { 1, mine, other } end
+if token then return { 1, token, other } end
 ${isLock ? "if waiting > 0 and flag == '-' then call('SETRANGE', KEYS[1], '16', '+') end" : ""}
 if not joins then return { 0, 0, fence, 0, 0, unfinished, other } end
 local soonest = ((call('ZRANGE', KEYS[2], '0', '0', 'WITHSCORES')[2] or now) - now) / 1000

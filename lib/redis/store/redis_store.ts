@@ -52,13 +52,13 @@ export class RedisStore extends ScriptRunner implements Store {
     this.#warnOnce("INTERLOCK_REDIS_RIGHTS", `${words}. Give it that right by ACL SETUSER.`);
   }
 
-  warnDeaf(failure: unknown): void {
+  warnUnsubscribed(failure: unknown): void {
     const reason = this.backend.subscriberFailure ?? failure ?? "the server has not confirmed it";
     const words = `The subscription of ${this.#client} cannot be opened: ${messageOf(reason)}`;
     this.#warnOnce(SUBSCRIPTION, `${words}. Meanwhile ${SLOW}.`);
   }
 
-  notDeaf(): void {
+  noteSubscribed(): void {
     this.#warned.delete(SUBSCRIPTION);
   }
 

@@ -50,7 +50,7 @@ export function acquireAnswer({ waits, adopts }: AcquireRequest, reply: unknown)
     position: first,
     fence: second,
     endsIn: third,
-    deaf: listeners === 0,
+    isUnsubscribed: listeners === 0,
     unfinished: unfinished === 1,
     otherLimit: other,
   };

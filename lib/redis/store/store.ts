@@ -68,7 +68,7 @@ export interface Waiting {
    */
   readonly endsIn: number;
   /** Whether the channel of this process has no listener. */
-  readonly deaf?: boolean;
+  readonly isUnsubscribed?: boolean;
   /** Whether to send the request again at once: one run is bounded, and more work is left. */
   readonly unfinished?: boolean;
   readonly otherLimit?: number;
@@ -149,10 +149,10 @@ export interface Store {
   readonly subscribe?: ((listener: PushListener, prefix: string) => Promise<Unsubscribe>) | undefined;
   /** Warns, once for each client, of a missing right that slows calls down without failing them. */
   warnSlow?(refused: string): void;
-  /** Warns that its subscription cannot be opened, with the reason if it is known; once until `notDeaf`. */
-  warnDeaf?(failure: unknown): void;
+  /** Warns that its subscription cannot be opened, with the reason if it is known; once until `noteSubscribed`. */
+  warnUnsubscribed?(failure: unknown): void;
   /** Called when its subscription works. */
-  notDeaf?(): void;
+  noteSubscribed?(): void;
   /** Whether a retry may help after this error. */
   mayPass?(error: unknown): boolean;
   /**
