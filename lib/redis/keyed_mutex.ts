@@ -123,7 +123,6 @@ export class RedisKeyedMutex {
     checkKey(key);
     checkTextKey(key);
     const resource = { kind: "redis-key", noun: "redis lock", name: undefined, key };
-    const parts = { stored: ["keyed", key], resource, what: `key ${quote(key)}`, holders: "one" } as const;
-    return specOf(this.#setup, parts);
+    return specOf(this.#setup, ["keyed", key], `key ${quote(key)}`, resource);
   }
 }

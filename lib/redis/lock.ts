@@ -63,9 +63,7 @@ export class RedisLock implements RedisAcquirable {
   constructor(backend: Backend, name: string, options?: RedisOptions) {
     checkBackend(backend);
     checkName(name);
-    const what = `lock ${quote(name)}`;
-    const parts = { stored: ["lock", name], resource: { kind: "redis-lock", name }, what, holders: "one" } as const;
-    this.#spec = specOf(setupOf(backend, options), parts);
+    this.#spec = specOf(setupOf(backend, options), ["lock", name], `lock ${quote(name)}`, { kind: "redis-lock", name });
   }
 
   /**

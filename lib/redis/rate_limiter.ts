@@ -173,8 +173,7 @@ export class RedisRateLimiter {
    * @throws {TypeError | RangeError} An option has a wrong type or value; `permits` is above the limit.
    */
   async acquire(options?: RedisRateLimiterWaitOptions): Promise<void> {
-    const limits = readWaitOptions(options) ?? {};
-    await start(this.#spec, this.#read(options?.permits), limits);
+    await start(this.#spec, this.#read(options?.permits), readWaitOptions(options) ?? {});
   }
 
   /**

@@ -32,19 +32,24 @@ export interface CallSpec {
 
 export interface ResourceSpec extends StoredName, CallSpec {}
 
-/** The part of a description that differs between classes. */
-export interface SpecParts extends Pick<StoredName, "holders">, Pick<CallSpec, "what"> {
-  /** The kind of its keys, and the text at their end. */
-  readonly stored: readonly [kind: Kind, text: string];
-  /** The resource, without the facts that all classes share. */
-  readonly resource: Resource;
-  readonly weight?: number;
-  readonly limit?: number;
-}
-
-export function specOf({ namespace, settings }: Setup, parts: SpecParts): ResourceSpec {
-  const { stored: [kind, text], weight = 1, limit = 1, what, holders } = parts;
-  const keys = keysOf(settings.prefix, kind, text);
-  const resource = { ...parts.resource, isRemote: true, isExclusive: weight === limit, group: namespace.groupOf(keys) };
-  return { namespace, holders, keys, settings, resource, what, weight, limit };
+/**
+ * Describes a name.
+ *
+ * @param stored The kind of its keys, and the text at their end.
+ * @param what Its name in errors.
+ * @param resource The resource, without the facts that all classes share.
+ * @param several For a name with several holders: the limit of their weights, and that of the caller. Default weight: 1.
+ */
+export function specOf(
+  { namespace, settings }: Setup,
+  stored: readonly [kind: Kind, text: string],
+  what: string,
+  resource: Resource,
+  several?: { readonly limit: number; readonly weight?: number },
+): ResourceSpec {
+  const keys = keysOf(settings.prefix, ...stored);
+  const { limit, weight = 1 } = several ?? { limit: 1 };
+  const facts = { isRemote: true, isExclusive: weight === limit, group: namespace.groupOf(keys) };
+  const holders = several === undefined ? "one" : "weighted";
+  return { namespace, keys, holders, settings, resource: { ...resource, ...facts }, what, weight, limit };
 }

@@ -62,14 +62,10 @@ export class RedisRwLock {
     checkBackend(backend);
     checkName(name);
     const setup = setupOf(backend, options);
-    const parts = { stored: ["rw", name], holders: "weighted", limit: EVERYTHING } as const;
-    const spec = (kind: string, of: string, weight: number): ResourceSpec =>
-      specOf(setup, {
-        ...parts,
-        resource: { kind, name, unit: weight },
-        what: `${of}read-write lock ${quote(name)}`,
-        weight,
-      });
+    const spec = (kind: string, of: string, weight: number) => {
+      const what = `${of}read-write lock ${quote(name)}`;
+      return specOf(setup, ["rw", name], what, { kind, name, unit: weight }, { weight, limit: EVERYTHING });
+    };
     this.#spec = spec("redis-writer", "", EVERYTHING);
     this.reader = new SpecLock(spec("redis-reader", "reader of ", 1));
     this.writer = new SpecLock(spec("redis-writer", "writer of ", EVERYTHING));

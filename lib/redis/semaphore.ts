@@ -75,13 +75,9 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
     checkBackend(backend);
     checkName(name);
     checkInteger(permits, "permits", 1, 2 ** 31 - 1);
-    this.#spec = specOf(setupOf(backend, options), {
-      stored: ["semaphore", name],
-      resource: { kind: "redis-semaphore", name },
-      what: `semaphore ${quote(name)}`,
-      holders: "weighted",
-      limit: permits,
-    });
+    const resource = { kind: "redis-semaphore", name };
+    const what = `semaphore ${quote(name)}`;
+    this.#spec = specOf(setupOf(backend, options), ["semaphore", name], what, resource, { limit: permits });
   }
 
   /** The number of permits, taken and free. */
@@ -101,10 +97,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither `signal` nor `timeout` is given.
    */
   acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {
-    return promised(() => {
-      const limits = readWaitOptions(options);
-      return acquire(this.#weighing(options?.permits), limits);
-    });
+    return promised(() => acquire(this.#weighing(options?.permits), readWaitOptions(options)));
   }
 
   /**
