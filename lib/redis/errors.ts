@@ -148,12 +148,8 @@ export function explain(act: string, error: unknown): RedisError {
 }
 
 /** Resolves as `answer` does, or rejects with the failure described. */
-export async function explained<T>(act: string, answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    throw explain(act, error);
-  }
+export function explained<T>(act: string, answer: Promise<T>): Promise<T> {
+  return answer.catch((error) => Promise.reject(explain(act, error)));
 }
 
 function inWords(error: unknown): string {

@@ -74,7 +74,6 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
 
   protected take(answer: AcquireAnswer, sent: Moment): void {
     if (this.settled) return;
-    if (answer.kind === "refused") throw new UnansweredError("the server has released this call already");
     this.trustedFrom = sent;
     const { what, limit } = this.spec;
     if (answer.otherLimit) warnDiffering(what, `${limit} permits`, `${answer.otherLimit} permits`);

@@ -32,7 +32,7 @@ const FIRST_TOKEN = 1e15;
 export function acquireAnswer({ waits, adopts }: AcquireRequest, reply: unknown): AcquireAnswer {
   if (adopts === undefined && !Array.isArray(reply) && numberOf(reply) >= FIRST_TOKEN) reply = [1, reply];
   const [code = NaN, first = 0, second = 0, third = 0, listeners, unfinished, other = 0] = numbersOf(reply);
-  if (code === -2) return { kind: "refused" };
+  if (code === -2) throw new UnansweredError("the server has released this call already");
   if (code === 1) {
     if (!(Number.isSafeInteger(first) && first > 0)) {
       throw new UnansweredError(`the answer has ${first} in place of a token`);

@@ -41,11 +41,7 @@ export interface AcquireRequest {
   granted(fence: number): void;
 }
 
-export type AcquireAnswer =
-  | Granted
-  | Waiting
-  /** The id was released already. */
-  | { readonly kind: "refused" };
+export type AcquireAnswer = Granted | Waiting;
 
 export interface Granted {
   readonly kind: "granted";

@@ -70,7 +70,7 @@ class Side {
       const position = this.#positions.get(id) ?? 0;
       const granted = (fence: number) => void this.#messages.push(`${id} ${fence}`);
       const answer = await this.store.acquire({ ...request, id, spec, position, granted }, command());
-      const otherLimit = known.otherLimit || answer.kind !== "refused" && answer.otherLimit || 0; // a second answer leaves it out
+      const otherLimit = known.otherLimit || answer.otherLimit || 0; // a second answer leaves it out
       Object.assign(known, answer, { otherLimit });
       this.endsIn.delete(spec.keys[0]);
       if (answer.kind !== "waiting") continue;
