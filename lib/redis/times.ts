@@ -33,14 +33,9 @@ export function firing(at: number): number {
 
 // Waiters.
 
-/** Time between two heartbeats of a waiter. */
+/** Time to the next heartbeat of a waiter: a third of the ttl, and a random delay, which spreads those of many waiters. */
 export function heartbeatOf(ttl: number): number {
-  return ttl / 3;
-}
-
-/** Maximum random delay of a heartbeat, which spreads the heartbeats of many waiters. */
-export function jitterOf(ttl: number): number {
-  return Math.min(ttl / 30, 100);
+  return ttl / 3 + Math.random() * Math.min(ttl / 30, 100);
 }
 
 /**
@@ -131,17 +126,12 @@ export function trusted(ttl: number): number {
   return ttl - Math.min(ttl / 100 + 1, 1000);
 }
 
-/** Smaller differences are rounding: wall clocks count whole milliseconds. */
-const CLOCK_ROUNDING = 5;
+/** Smaller differences between the clocks are rounding: wall clocks count whole milliseconds. */
+export const CLOCK_ROUNDING = 5;
 
 /** Difference between the wall clock and the monotonic clock above which a lease is in doubt. */
 export function clockTolerance(ttl: number): number {
   return Math.max(Math.min(ttl / 10, 1000), CLOCK_ROUNDING);
-}
-
-/** Whether a difference between the clocks is more than rounding. */
-export function clocksMoved(difference: number): boolean {
-  return Math.abs(difference) > CLOCK_ROUNDING;
 }
 
 /** Delay before a failed renewal is tried again: a 20th of the ttl, within bounds. */

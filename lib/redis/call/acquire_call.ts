@@ -18,7 +18,7 @@ import { releaseInBackground } from "../lease/release.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import type { Command } from "../store/commands.ts";
 import type { AcquireAnswer, AcquireRequest, Waiting } from "../store/store.ts";
-import { AFTER_LIFE_END, heartbeatOf, jitterOf, LIFE_ENDS_APART, type Moment, now, trusted } from "../times.ts";
+import { AFTER_LIFE_END, heartbeatOf, LIFE_ENDS_APART, type Moment, now, trusted } from "../times.ts";
 import { ServerCall } from "./server_call.ts";
 import type { Listener } from "./subscription.ts";
 
@@ -107,7 +107,7 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
       const deadlock = hook.deadlockOf(resource, this, `acquire ${what}`);
       if (deadlock !== undefined) this.fail(deadlock, "error");
     }
-    this.#heartbeatAt = sent.at + heartbeatOf(ttl) + Math.random() * jitterOf(ttl);
+    this.#heartbeatAt = sent.at + heartbeatOf(ttl);
     this.#lifeEndsAt = Math.max(now() + answer.endsIn + AFTER_LIFE_END, sent.at + LIFE_ENDS_APART);
     if (this.settled) return;
     subscription.add(this.id, this);

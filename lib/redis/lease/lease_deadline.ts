@@ -7,7 +7,7 @@
  * @module
  */
 import type { Settings } from "../options.ts";
-import { clocksMoved, clockTolerance, type Moment, moment, now, renewAgainAfter, trusted } from "../times.ts";
+import { CLOCK_ROUNDING, clockTolerance, type Moment, moment, now, renewAgainAfter, trusted } from "../times.ts";
 
 /** Test frameworks replace it, often without the monotonic clock: its time is then no sign of a suspended machine. */
 const PlatformDate = Date;
@@ -100,7 +100,7 @@ export class LeaseDeadline {
   }
 
   #trustClocksOf({ wallAhead }: Moment): void {
-    if (clocksMoved(wallAhead - this.#wallAhead)) this.#wallAhead = wallAhead;
+    if (Math.abs(wallAhead - this.#wallAhead) > CLOCK_ROUNDING) this.#wallAhead = wallAhead;
     this.#doubted = false;
   }
 

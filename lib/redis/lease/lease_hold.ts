@@ -148,7 +148,8 @@ export class LeaseHold implements RenewableLease {
     if (!this.isHeld()) return false;
     const { namespace: { store }, what } = this.spec;
     let sent!: Moment;
-    const answer = within(this.limit, (command) => store.verify(this.spec, this.grant.id, sent = command));
+    const limit = commandLimit(this.deadline.ttl, LEAST_LIMIT.renew);
+    const answer = within(limit, (command) => store.verify(this.spec, this.grant.id, sent = command));
     const rest = await explained(`verify ${what}`, answer);
     if (rest > 0) this.deadline.verify(sent, rest);
     else this.#loseUnknown();
@@ -175,10 +176,6 @@ export class LeaseHold implements RenewableLease {
     const settled = this.#extensions.filter((one) => one.number <= number);
     this.#extensions = this.#extensions.filter((one) => one.number > number);
     for (const { resolve, reject } of settled) error === undefined ? resolve() : reject(error);
-  }
-
-  get limit(): number {
-    return commandLimit(this.deadline.ttl, LEAST_LIMIT.renew);
   }
 
   /** Called before a command is sent that sets the end. */

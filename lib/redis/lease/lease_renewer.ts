@@ -10,7 +10,7 @@ import { Timer } from "../../internal/timer.ts";
 import { codeOf, DataError } from "../errors.ts";
 import type { Renewal, Renewed, Store } from "../store/store.ts";
 import { Command } from "../store/commands.ts";
-import { firing, type Moment } from "../times.ts";
+import { commandLimit, firing, LEAST_LIMIT, type Moment } from "../times.ts";
 
 /** Leases in one command: few commands renew 10,000 leases, and none of them blocks the server. */
 const BATCH = 100;
@@ -19,8 +19,6 @@ const BATCH = 100;
 export interface RenewableLease {
   /** The present request to renew it. */
   readonly renewal: Renewal;
-  /** Milliseconds that a command may take. */
-  readonly limit: number;
   /** Local time of its next check. */
   readonly nextCheck: number;
   /**
@@ -76,14 +74,14 @@ export class LeaseRenewer {
   /** Sends one command. */
   async renew(batch: readonly RenewableLease[]): Promise<void> {
     let isLate = false;
-    const sent = new Command(Math.min(...batch.map(({ limit }) => limit)), {
+    const holds = batch.map(({ renewal }) => renewal);
+    const sent = new Command(commandLimit(Math.min(...holds.map(({ ttl }) => ttl)), LEAST_LIMIT.renew), {
       isUrgent: true,
       unanswered: () => {
         isLate = true;
         batch.forEach((lease) => lease.unanswered());
       },
     });
-    const holds = batch.map(({ renewal }) => renewal);
     try {
       const renewed = await this.#store.renew(holds, sent);
       batch.forEach((lease, i) => lease.renewed(sent, holds[i]!.number, renewed[i]!));

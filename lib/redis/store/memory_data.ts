@@ -5,28 +5,23 @@
  */
 
 /** Data by its key. Invariant: expired data is never used again, and is at most half of all data, or 100 entries. */
-export class MemoryData<D extends { readonly isOver: boolean }> {
-  readonly #data = new Map<string, D>();
+export class MemoryData<D extends { readonly isOver: boolean }> extends Map<string, D> {
   /** The size at which expired data is dropped. */
   #sweepAt = 100;
 
   of(key: string, make: () => D): D {
-    const kept = this.#data.get(key);
+    const kept = this.get(key);
     if (kept !== undefined && !kept.isOver) return kept;
-    if (this.#data.size >= this.#sweepAt) this.#sweep();
+    if (this.size >= this.#sweepAt) this.#sweep();
     const made = make();
-    this.#data.set(key, made);
+    this.set(key, made);
     return made;
   }
 
-  values(): IterableIterator<D> {
-    return this.#data.values();
-  }
-
   #sweep(): void {
-    for (const [key, { isOver }] of this.#data) {
-      if (isOver) this.#data.delete(key);
+    for (const [key, { isOver }] of this) {
+      if (isOver) this.delete(key);
     }
-    this.#sweepAt = Math.max(100, this.#data.size * 2);
+    this.#sweepAt = Math.max(100, this.size * 2);
   }
 }
