@@ -119,7 +119,17 @@ export const take = `
   last = at
 `;
 
-/** Uses what `begin` and `budgets` set. */
+/**
+ * Functions. They use what `begin` and `budgets` set.
+ *
+ * - `entry` returns the k-th entry from the end, or the first one for 0.
+ * - `earliest` returns the k of the earliest entry for which `is` holds; it holds for all later ones, too, and for the one
+ *   with k = low. `after` returns the number of entries whose turns are after a moment.
+ * - `add` counts starts, with an entry that is known by the number `first`, or without one. `list` adds the entry that the
+ *   last start has none of.
+ * - `ready` returns when the caller's budgets allow these starts behind all entries but the last k, with the levels at
+ *   that place; or sooner, if that is at `by` or before.
+ */
 export const functions = `
 local function read(text)
   local all = { decode(text) }
@@ -129,12 +139,10 @@ local function read(text)
   if not (turn > 1e12 and all[1] and first) then error('no start of a rate limit') end
   return { turn = turn, first = first, levels = all }
 end
--- The k-th entry from the end, or the first one for 0.
 local function entry(k)
   local text = call('LINDEX', KEYS[2], k == 0 and '0' or -k)
   return text and read(text)
 end
--- The k of the earliest entry for which \`is\` holds; it holds for all later ones, too, and for the one with k = low.
 local function earliest(low, is)
   local high = call('LLEN', KEYS[2])
   while low < high do
@@ -143,7 +151,6 @@ local function earliest(low, is)
   end
   return low
 end
--- The number of entries whose turns are after this moment.
 local function after(time) return earliest(0, function(each) return each.turn > time end) end
 
 local added = {}
@@ -156,8 +163,7 @@ local function flush()
 end
 local function push(turn, first)
   if not isListed then isListed, kept = true, 0 end
-  if first == turn then added[#added + 1] = encode(turn, unpack(levels))
-  else added[#added + 1] = encode(-turn, first, unpack(levels)) end
+  added[#added + 1] = first == turn and encode(turn, unpack(levels)) or encode(-turn, first, unpack(levels))
 end
 local function list()
   if isListed then return end
@@ -165,11 +171,10 @@ local function list()
   flush()
   isChanged = true
 end
-local function take(at, starts, former)
+local function add(at, starts, first, former)
 ${take}
+  if first then push(at, first) else isListed = false end
 end
--- When the caller's budgets allow these starts behind all entries but the last k, with the levels at that place; or
--- sooner, if that is at \`by\` or before.
 local function ready(before, k, starts, by)
   local at = blocked
   for i = 1, n do
@@ -206,9 +211,11 @@ ${store}
 end
 `;
 
-/** Uses what `functions` sets. */
+/**
+ * Uses what `functions` sets. `cut` takes the last k entries off the list, and returns them with the starts of each. `put`
+ * puts calls from the x-th on back, later by `delay`, while `is` holds; it returns the x of the next.
+ */
 export const edit = `
--- Takes the last k entries off the list, with the starts of each.
 local function cut(k)
   if k == 0 then return {} end
   local before = entry(k + 1)
@@ -225,20 +232,17 @@ local function cut(k)
   end
   return calls
 end
--- Puts calls from the x-th on back, later by \`delay\`, while \`is\` holds; returns the x of the next.
 local function put(calls, x, delay, is)
   while calls[x] and (not is or is(calls[x])) do
-    take(calls[x].turn + delay, calls[x].starts, calls[x].levels)
-    push(last, calls[x].first)
+    add(calls[x].turn + delay, calls[x].starts, calls[x].first, calls[x].levels)
     x = x + 1
   end
   return x
 end
 `;
 
-/** Uses what `functions` sets. */
+/** Uses what `functions` sets. `find` returns the k of the call with this number, unless it was given back or is over. */
 export const search = `
--- The k of the call with this number, unless it was given back or is over.
 local function find(number)
   local k = 1 + earliest(0, function(each) return (each.first > 0 and each.first or each.turn) > number end)
   local each = entry(k)

@@ -91,8 +91,7 @@ if ARGV[2] == '-1' or ARGV[2] ~= '' and wait > ARGV[2] + 0 then
   return { 0, wait, max(0, remaining), other }
 end
 if wait > 0 then list() end
-take(at, permits)
-if hasWindow or wait > 0 then push(at, at) else isListed = false end
+add(at, permits, (hasWindow or wait > 0) and at)
 callers = ARGV[1]
 save()
 return { 1, wait, at, other }
@@ -123,8 +122,7 @@ local x = put(calls, 2, 0, function(each) return each.turn <= moment end)
 flush()
 list()
 local at = max(moment, last + 1, ready(levels, 0, permits, moment))
-take(at, permits, calls[1] and calls[1].levels)
-push(at, number)
+add(at, permits, number, calls[1] and calls[1].levels)
 put(calls, x, max(0, at - (turn or at)))
 save()
 return { 1, at - moment, number }
@@ -189,10 +187,7 @@ for i = 1, n do
   isAny = isAny or permits[i] ~= 0
 end
 put(made, 1, 0)
-if isAny then
-  take(moment, permits)
-  if hasWindow or calls[1] then push(moment, ${CHANGE}) else isListed = false end
-end
+if isAny then add(moment, permits, (hasWindow or calls[1]) and ${CHANGE}) end
 flush()
 if calls[1] then
   put(calls, 1, max(0, ready(levels, 0, calls[1].starts, calls[1].turn) - calls[1].turn))
