@@ -8,14 +8,6 @@ import { EVENT_NAMES } from "./events.ts";
 import { observe } from "./observe.ts";
 import { builtin } from "../internal/platform.ts";
 
-interface Channel {
-  publish(message: unknown): void;
-}
-
-interface DiagnosticsChannel {
-  channel(name: string): Channel;
-}
-
 /**
  * Publishes the events of {@linkcode observe} on the channels `interlock:wait`, `interlock:grant`, `interlock:give-up`
  * and `interlock:release` of `node:diagnostics_channel`, until the result is disposed of. Call it once per process: two
@@ -35,7 +27,7 @@ interface DiagnosticsChannel {
  * ```
  */
 export function channels(): Disposable {
-  const module = builtin<DiagnosticsChannel>("diagnostics_channel");
+  const module = builtin<{ channel(name: string): { publish(message: unknown): void } }>("diagnostics_channel");
   if (module === undefined) {
     throw new SyncError("Cannot publish diagnostics: node:diagnostics_channel is missing here; use observe() instead");
   }

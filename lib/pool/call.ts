@@ -22,19 +22,12 @@ export interface CallTerms extends WaitLimits {
   readonly starts?: Starts | undefined;
 }
 
-/** A signal for the function of one call. */
-export interface OwnSignal {
-  readonly controller: AbortController;
-  /** Links the caller's signal to it. */
-  readonly link: Cancellation | undefined;
-}
-
 /** One use of a slot, from its wait to its end. It has few fields, as many calls may be queued. */
 export class Call extends Waiter<void> {
   /** Undefined for a call without options. */
   readonly terms: CallTerms | undefined;
-  /** Set while its function runs, if that has a signal of its own. */
-  own: OwnSignal | undefined = undefined;
+  /** Set while its function runs, if that has a signal of its own, to which `link` passes on the caller's. */
+  own: { readonly controller: AbortController; readonly link: Cancellation | undefined } | undefined = undefined;
 
   constructor(target: WaitedFor, terms: CallTerms | undefined) {
     super(target);

@@ -43,11 +43,10 @@ export function warnInWorker(signals: readonly string[]): void {
 
 /** Prints a line if the process ends before the returned function is called, when warnings would come too late. */
 export function watchExit(state: ShutdownState): () => void {
-  const exiting = () => {
+  return onProcess("exit", () => {
     const work = workText("in flight", state.pending());
     console.error(`[INTERLOCK_CUT_SHORT] Warning: Process ends during its shutdown; ${work}`);
-  };
-  return onProcess("exit", exiting);
+  });
 }
 
 /** The number of shutdowns created so far, and of those that are not over. */

@@ -52,7 +52,7 @@ export class WebLock implements Acquirable<WebGuard> {
     const { mode = "exclusive" } = options ?? {};
     checkString(mode, "mode");
     must(mode === "exclusive" || mode === "shared", "mode", 'be "exclusive" or "shared"', mode, RangeError);
-    this.#spec = specOf("web-lock", "lock", name, mode, readLocks("WebLock", options));
+    this.#spec = specOf("lock", { kind: "web-lock", name, mode, locks: readLocks("WebLock", options) });
   }
 
   /** The platform's name of the lock. */

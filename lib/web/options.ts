@@ -44,15 +44,10 @@ export interface WebLockSpec extends Resource {
 }
 
 /** Describes one lock or side. `name` and `locks` are already checked. */
-export function specOf(
-  kind: string,
-  noun: string,
-  name: string,
-  mode: WebLockMode,
-  locks: WebLockManager,
-): WebLockSpec {
+export function specOf(noun: string, checked: Pick<WebLockSpec, "kind" | "name" | "mode" | "locks">): WebLockSpec {
+  const { name, mode } = checked;
   const facts = { isRemote: true, isExclusive: mode === "exclusive", group: `web lock ${name}` };
-  return { kind, name, mode, locks, operation: named(`acquire ${noun}`, name), ...facts };
+  return { ...checked, operation: named(`acquire ${noun}`, name), ...facts };
 }
 
 /** Checks a name: names that begin with a hyphen are reserved by the platform. */

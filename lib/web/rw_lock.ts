@@ -61,8 +61,8 @@ export class WebRwLock {
     checkWebName(name);
     const locks = readLocks("WebRwLock", options);
     this.#name = name;
-    this.reader = new Side(specOf("web-reader", "reader side", name, "shared", locks));
-    this.writer = new Side(specOf("web-writer", "writer side", name, "exclusive", locks));
+    this.reader = new Side(specOf("reader side", { kind: "web-reader", name, mode: "shared", locks }));
+    this.writer = new Side(specOf("writer side", { kind: "web-writer", name, mode: "exclusive", locks }));
   }
 
   /** The platform's name of the lock. */
