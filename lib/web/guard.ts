@@ -1,11 +1,14 @@
 /**
- * One hold of a platform lock: waiting, held, then released or stolen for good.
+ * One hold of a platform lock: asked for, then held, then released or stolen for good. The platform provides order and
+ * crash safety; this module adds signals of any realm, time-outs and reports.
  *
  * @module
  */
-import { named } from "../internal/check.ts";
+import { type Cancellation, type CancelOutcome, onCancel, reasonOf, timedOut } from "../internal/cancellation.ts";
+import { named, promised, type WaitLimits } from "../internal/check.ts";
 import { ASYNC_DISPOSE, DISPOSE } from "../internal/dispose.ts";
 import { hook } from "../internal/hook.ts";
+import { runtime } from "../internal/platform.ts";
 import { show } from "../internal/show.ts";
 import { LeaseLostError } from "../errors.ts";
 import type { Guard } from "../types.ts";
@@ -20,19 +23,33 @@ export interface WebGuard extends Guard {
 }
 
 export class WebHold implements WebGuard {
+  // Once answered, the request is granted, refused or cancelled for good: a late grant is given back.
+  #isAnswered = false;
   // #endHold is set exactly while the lock is held; the platform keeps the lock until it is called.
   #endHold: (() => void) | undefined;
   #end!: () => void;
   readonly #ended = new Promise<void>((resolve) => this.#end = resolve);
   readonly #lost = new AbortController();
+  /** Withdraws the request from the platform's queue. */
+  readonly #withdrawn = new AbortController();
+  #registration: Cancellation | undefined;
   readonly #spec: WebLockSpec;
+  readonly #resolve: (guard: WebGuard | undefined) => void;
+  readonly #reject: (reason: unknown) => void;
 
   static {
     show(WebHold, "Guard", ["held"]);
   }
 
-  constructor(spec: WebLockSpec) {
+  /** Asks for a hold. Resolves to undefined if `isOnce` and the lock is not free. */
+  static request(spec: WebLockSpec, limits: WaitLimits | undefined, isOnce: boolean): Promise<WebGuard | undefined> {
+    return new Promise((resolve, reject) => new WebHold(spec, resolve, reject).#request(limits, isOnce));
+  }
+
+  constructor(spec: WebLockSpec, resolve: (guard: WebGuard | undefined) => void, reject: (reason: unknown) => void) {
     this.#spec = spec;
+    this.#resolve = resolve;
+    this.#reject = reject;
   }
 
   get held(): boolean {
@@ -43,18 +60,96 @@ export class WebHold implements WebGuard {
     return this.#lost.signal;
   }
 
-  /** Begins the hold. The platform keeps the lock until the promise resolves. */
-  begin(): Promise<void> {
-    return new Promise((resolve) => this.#endHold = resolve);
-  }
-
   release(): Promise<void> {
     this.#spend(false);
     return this.#ended;
   }
 
+  [DISPOSE](): void {
+    void this.release();
+  }
+
+  [ASYNC_DISPOSE](): Promise<void> {
+    return this.release();
+  }
+
+  #request(limits: WaitLimits | undefined, isOnce: boolean): void {
+    if (hook !== undefined) hook.begin(this);
+    const { name, mode, locks } = this.#spec;
+    if (limits !== undefined) {
+      const timeout = isOnce ? Infinity : limits.timeout;
+      this.#registration = onCancel({ ...limits, timeout }, (outcome) => this.#cancel(outcome, limits));
+    }
+    // The platform accepts only one of the two options, and only its own signals.
+    const how = isOnce ? { mode, ifAvailable: true } as const : { mode, signal: this.#withdrawn.signal };
+    promised(() => locks.request(name, how, (lock) => this.#onAnswer(lock)))
+      .then(() => this.#onEnd(), (error) => this.#onError(error));
+    // Deno 2.9.6 queues a shared request with `ifAvailable` behind a waiting exclusive one, instead of refusing it.
+    if (isOnce && runtime() === "deno") void this.#ifItWaits(() => this.#onAnswer(null));
+    if (hook !== undefined && !isOnce) void this.#ifItWaits(() => this.#reportWait());
+  }
+
+  /**
+   * The manager responds in order: if this query comes back before the request, and shows it in the queue, the request
+   * waits.
+   */
+  async #ifItWaits(fn: () => void): Promise<void> {
+    const { name, locks } = this.#spec;
+    try {
+      const { pending } = await locks.query?.() as { pending: readonly { name: unknown }[] };
+      if (!pending.some((request) => request.name === name)) return;
+    } catch {
+      return; // a missing or faulty `query` must not end the request
+    }
+    if (!this.#isAnswered) fn();
+  }
+
+  #onAnswer(lock: unknown): Promise<void> | undefined {
+    if (this.#isAnswered) return undefined;
+    this.#finish();
+    if (lock === null) {
+      this.#resolve(undefined);
+      return undefined;
+    }
+    const end = new Promise<void>((resolve) => this.#endHold = resolve);
+    this.#resolve(this);
+    if (hook !== undefined) hook.grant(this.#spec, this, 1);
+    return end;
+  }
+
+  /** For a held lock: it was stolen. For a waiting request: the platform has refused it. */
+  #onError(error: unknown): void {
+    if (this.#isAnswered) return this.#onEnd(error);
+    this.#fail(error, "error");
+  }
+
+  #cancel(outcome: CancelOutcome, { signal, timeout }: WaitLimits): void {
+    this.#isAnswered = true; // first, because reading a foreign signal runs its code
+    this.#fail(outcome === "timeout" ? timeOut(this.#spec, timeout) : reasonOf(signal!), outcome);
+  }
+
+  /** Ends the request without a grant. */
+  #fail(reason: unknown, outcome: CancelOutcome | "error"): void {
+    this.#finish();
+    this.#withdrawn.abort();
+    this.#reject(reason);
+    hook?.giveUp(this.#spec, this, outcome, 1);
+  }
+
+  #finish(): void {
+    this.#isAnswered = true;
+    this.#registration?.end();
+  }
+
+  #reportWait(): void {
+    if (hook === undefined) return;
+    hook.wait(this.#spec, this, 1);
+    const deadlock = hook.deadlockOf(this.#spec, this, this.#spec.operation);
+    if (deadlock !== undefined) this.#fail(deadlock, "error");
+  }
+
   /** Called when the platform has released the lock. An error without a release means that the lock was stolen. */
-  onEnd(error?: unknown): void {
+  #onEnd(error?: unknown): void {
     if (this.#spend(true)) {
       const what = named("lock", this.#spec.name);
       this.#lost.abort(new LeaseLostError(`Cannot keep ${what}: it was stolen`, { cause: error }));
@@ -70,12 +165,9 @@ export class WebHold implements WebGuard {
     if (hook !== undefined) hook.release(this.#spec, this, isLost);
     return true;
   }
+}
 
-  [DISPOSE](): void {
-    void this.release();
-  }
-
-  [ASYNC_DISPOSE](): Promise<void> {
-    return this.release();
-  }
+/** The error of a request that timed out. */
+export function timeOut(spec: WebLockSpec, timeout: number): Error {
+  return timedOut(spec.operation, timeout, hook?.holderOf(spec));
 }
