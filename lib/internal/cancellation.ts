@@ -241,12 +241,7 @@ class Callback extends Cancellation implements Served {
 /**
  * Resolves after `ms` milliseconds, as soon as the signal is aborted, or when `unless` settles. Leaves no timer behind.
  */
-export function pause(
-  ms: number,
-  signal?: AbortSignal,
-  keepsAlive = true,
-  unless?: PromiseLike<unknown>,
-): Promise<void> {
+export function pause(ms: number, signal?: AbortSignal, keepsAlive = true, unless?: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
     const registration = onCancel({ signal, timeout: ms, keepsAlive }, () => resolve());
