@@ -3,7 +3,7 @@
  * complete primitive to its floor is the room for improvement.
  */
 
-import { Items } from "../lib/internal/items.ts";
+import { Items } from "../lib/queue.ts";
 
 class BareGuard {
   resolve!: (guard: BareGuard) => void;

@@ -13,7 +13,6 @@ import {
   type WaitLimits,
 } from "./internal/check.ts";
 import { hook, step } from "./internal/hook.ts";
-import { Items } from "./internal/items.ts";
 import { show } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
 import {
@@ -378,6 +377,35 @@ export class Queue<T> implements AsyncIterable<T> {
     this.#unfinished++;
     if (getter === undefined) this.#items.push(item);
     else grant(getter, getter instanceof LoopGetter ? { value: item, done: false } : item);
+  }
+}
+
+/** The slots of removed items that are kept in any case. */
+const SPARE = 16;
+
+/** Items, first in, first out, in an array. Used by the benchmarks, too. */
+export class Items<T> {
+  // The items are in the slots from #first on. #first <= size, or #first <= SPARE.
+  slots: (T | undefined)[] = [];
+  #first = 0;
+
+  get size(): number {
+    return this.slots.length - this.#first;
+  }
+
+  push(item: T): void {
+    this.slots.push(item);
+  }
+
+  /** Removes the first item; only if there is one. */
+  shift(): T {
+    const item = this.slots[this.#first] as T;
+    this.slots[this.#first++] = undefined;
+    if (this.#first > SPARE && this.#first > this.size) { // `Array.shift` for each would cost O(n)
+      this.slots = this.slots.slice(this.#first);
+      this.#first = 0;
+    }
+    return item;
   }
 }
 

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { Items } from "../internal/items.ts";
 import { Rejection, type Resolve } from "../internal/wait_queue.ts";
 
 /** The outcome of one read. */
@@ -15,14 +14,17 @@ export interface ResultNode<R> {
   readonly index: number;
   value: R | undefined;
   isReady: boolean;
+  next: ResultNode<R> | undefined;
 }
 
 export class Results<R> {
-  // Reads wait only while the first result is not ready, or results are collected. While they are, there are no nodes.
+  // Reads wait only while the first result is not ready, or results are collected. While they are, there is no
+  // first.
   /** The number of results ahead of the reader, ready or pending. */
   ahead = 0;
-  /** Pending and ready results in the order of the items, or the ready ones in the order in which they became so. */
-  nodes = new Items<ResultNode<R>>();
+  /** Linked: with an array like that of Queue, a map that is read by `for await` takes 5 % longer (Deno 2.9.6). */
+  first: ResultNode<R> | undefined;
+  #last: ResultNode<R> | undefined;
   /** The results by index, if reads get none but only the end. */
   collected: R[] | undefined;
   readonly isOrdered: boolean;
@@ -42,10 +44,10 @@ export class Results<R> {
   collect(): void {
     if (this.collected !== undefined) return;
     const ready: R[] = [];
-    while (this.nodes.size > 0) {
-      const { index, value, isReady } = this.nodes.shift();
-      if (isReady) ready[index] = value as R;
+    for (let node = this.first; node !== undefined; node = node.next) {
+      if (node.isReady) ready[node.index] = node.value as R;
     }
+    this.discard();
     this.collected = ready;
   }
 
@@ -53,8 +55,8 @@ export class Results<R> {
   add(index: number): ResultNode<R> | undefined {
     this.ahead++;
     if (this.collected !== undefined) return undefined;
-    const node: ResultNode<R> = { index, value: undefined, isReady: false };
-    if (this.isOrdered) this.nodes.push(node);
+    const node: ResultNode<R> = { index, value: undefined, isReady: false, next: undefined };
+    if (this.isOrdered) this.#append(node);
     return node;
   }
 
@@ -66,15 +68,19 @@ export class Results<R> {
     }
     node.value = value;
     node.isReady = true;
-    if (!this.isOrdered) this.nodes.push(node);
+    if (!this.isOrdered) this.#append(node);
     for (let read; this.#readers.length > 0 && (read = this.tryRead()) !== undefined;) this.#readers.shift()!(read);
   }
 
   /** Removes and returns the first result if it is ready. */
   tryRead(): Read<R> | undefined {
-    if (!this.nodes.first?.isReady) return undefined;
+    const node = this.first;
+    if (!node?.isReady) return undefined;
     this.ahead--;
-    return { value: this.nodes.shift().value as R, done: false };
+    this.first = node.next;
+    if (node.next === undefined) this.#last = undefined;
+    node.next = undefined; // otherwise a garbage collector that has promoted the node keeps all later nodes
+    return { value: node.value as R, done: false };
   }
 
   /** Waits for the first result. */
@@ -106,7 +112,13 @@ export class Results<R> {
 
   /** Drops all results: none will be read. */
   discard(): void {
-    this.nodes = new Items();
+    this.first = this.#last = undefined;
     this.collected = [];
+  }
+
+  #append(node: ResultNode<R>): void {
+    if (this.#last === undefined) this.first = node;
+    else this.#last.next = node;
+    this.#last = node;
   }
 }

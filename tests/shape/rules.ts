@@ -7,7 +7,7 @@ export type Rule = (tree: Tree) => string[];
 /** From the bottom up: a file imports from lower rows only. Primitives, the pool and the shutdown are in no row: on top. */
 const LAYERS = [
   ["types", "errors"],
-  ["internal/class_name", "internal/dispose", "internal/items", "internal/once", "internal/start_log"],
+  ["internal/class_name", "internal/dispose", "internal/once", "internal/start_log"],
   [
     "internal/check",
     "internal/is_cancellation",

@@ -1,8 +1,10 @@
 import type { Results } from "../../../lib/pool/map_results.ts";
 
 export function assertSoundResults(results: Results<unknown>, running: number): void {
-  const { nodes: { size: nodes, first }, isOrdered, collected } = results;
+  const { first, isOrdered, collected } = results;
   const isCollected = collected !== undefined;
+  let nodes = 0;
+  for (let node = first; node !== undefined; node = node.next) nodes++;
   const isSound = isCollected || nodes + (isOrdered ? 0 : running) === results.ahead;
   if (!isSound || nodes > results.ahead) throw new Error(`unsound results: ${nodes} kept, ${results.ahead} ahead`);
   if (results.isAwaited && first?.isReady && !isCollected) {
