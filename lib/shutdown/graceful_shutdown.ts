@@ -69,7 +69,6 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
   readonly #ignoreSignals: () => void;
   /** The first OS signal, and when it arrived on the monotonic clock. */
   #first: { readonly name: string; readonly at: number } | undefined;
-  #resolve!: (report: ShutdownReport | PromiseLike<ShutdownReport>) => void;
 
   static {
     exposeState(GracefulShutdown, (shutdown) => shutdown.#state);
@@ -91,7 +90,6 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
     const settings = shutdownSettings(options);
     countShutdown();
     this.#state = new ShutdownState(settings);
-    this.#state.finished = new Promise((resolve) => this.#resolve = resolve);
     warnInWorker(settings.signals);
     this.#ignoreSignals = listenToSignals(settings.signals, (name) => this.#receive(name));
     this.#state.atEnd.add(() => this.#leaveSignals());
@@ -146,7 +144,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    */
   request(reason?: unknown): void {
     if (this.#state.phase !== "serving" || this.#state.isDisposed) return;
-    this.#resolve(runSequence(this.#state, reason));
+    this.#state.resolve(runSequence(this.#state, reason));
   }
 
   /**

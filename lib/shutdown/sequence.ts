@@ -16,7 +16,7 @@ import { TimeoutError } from "../errors.ts";
 
 /** Runs the sequence; resolves to the report. Up to the first pause, it runs in the caller's own turn. */
 export async function runSequence(state: ShutdownState, reason: unknown): Promise<ShutdownReport> {
-  const { grace } = state.settings;
+  const { grace, delay } = state.settings;
   const started = performance.now();
   const limit = onCancel({ timeout: grace }, () => {
     const reason = new TimeoutError(`Cannot drain: not done after ${grace} ms`);
@@ -25,12 +25,13 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   const stopWatching = watchExit(state);
   state.phase = "delaying";
   for (const server of state.servers.values()) state.attempt(() => server.begin?.());
-  const hasListeners = state.hasDelay || state.servers.size > 0;
+  const hasListeners = delay !== 0 || state.servers.size > 0;
   if (!hasListeners) stopListening(state);
   state.notify(reason);
   state.attempt(() => warnIfNotTied(state));
   if (hasListeners) {
-    if (state.hasDelay) await waitForDelay(state);
+    if (typeof delay === "function") await runStep(state, { label: delay.name || "delay", fn: delay });
+    else if (delay > 0) await state.pause(delay);
     state.phase = "calming";
     await Promise.all(Array.from(state.servers.values(), (server) => state.attemptLater(() => server.awaitCalm())));
     stopListening(state);
@@ -50,13 +51,6 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   state.phase = "finished";
   const elapsed = performance.now() - started;
   return report({ reason: state.signal.reason, remaining: state.remaining, elapsed, errors: [...state.errors] });
-}
-
-/** Waits for the delay: the time, or the function. */
-async function waitForDelay(state: ShutdownState): Promise<void> {
-  const { delay } = state.settings;
-  if (typeof delay === "number") await state.pause(delay);
-  else await runStep(state, { label: delay.name || "delay", fn: delay });
 }
 
 /** In one step: once a response announces the close, its client opens a new connection, which must meet no listener. */

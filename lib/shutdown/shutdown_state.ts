@@ -104,8 +104,9 @@ export class ShutdownState {
   readonly cut: Set<InFlight> = new Set();
   /** Whether the service has started. Before that, a shutdown without attached work is not worth a warning. */
   started: boolean;
+  resolve!: (report: Promise<ShutdownReport>) => void;
   /** Resolves when everything is over, including later registrations. */
-  finished!: Promise<ShutdownReport>;
+  finished: Promise<ShutdownReport> = new Promise((resolve) => this.resolve = resolve);
   /** For the report: labels of what was cut or cancelled, and errors. */
   readonly remaining: string[] = [];
   readonly errors: unknown[] = [];
@@ -129,11 +130,6 @@ export class ShutdownState {
     if (!this.counts) throw new ClosedError(`Cannot ${operation}: shutdown is over`);
   }
 
-  /** Whether the listeners stay open for a while after the signal: the option `delay`, which may be a function. */
-  get hasDelay(): boolean {
-    return this.settings.delay !== 0;
-  }
-
   /** Value of the Retry-After header. */
   get retryAfter(): string {
     return String(Math.ceil(this.settings.retryAfter / 1000));
@@ -154,7 +150,7 @@ export class ShutdownState {
    * delay.
    */
   get announces(): boolean {
-    return this.phase !== "serving" && (this.hasDelay || this.listeners === "closed");
+    return this.phase !== "serving" && (this.settings.delay !== 0 || this.listeners === "closed");
   }
 
   /** Whether a request that arrives now gets 503. */
