@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkCopy, must } from "../internal/check.ts";
+import { checkInstance } from "../internal/check.ts";
 import { SingleFlight } from "../single_flight.ts";
 import { checkOnArguments, type KeyPart, type LockedOnArguments, onArguments } from "./on_arguments.ts";
 
@@ -62,11 +62,7 @@ export function shareOnArguments<A extends readonly unknown[] = []>(
   select: readonly number[] | ((...args: A) => KeyPart | readonly KeyPart[]),
   options: ShareOnArgumentsOptions = {},
 ): SharedOnArguments<A> {
-  const { run, forget } = Object(flights) as Partial<SingleFlight>;
-  const isOwn = flights instanceof SingleFlight;
-  const isForeign = !isOwn && typeof run === "function" && typeof forget === "function";
-  checkCopy(!isForeign, flights, "flights");
-  must(isOwn, "flights", "be a SingleFlight", flights);
+  checkInstance(flights instanceof SingleFlight, flights, "flights", "SingleFlight");
   const own = checkOnArguments(select, options);
   return onArguments("shareOnArguments", select, own, (key, fn, limits) => flights.run(key, fn, limits));
 }

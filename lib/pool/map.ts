@@ -276,7 +276,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   }
 
   #stop(end?: EarlyEnd): void {
-    if (this.#phase === "over" || this.#controller.signal.aborted) return;
+    if (this.#phase === "over" || this.#signal.aborted) return;
     this.#phase = "ending";
     if (!end?.isFailure) this.#results.discard();
     this.#endEarly(end);

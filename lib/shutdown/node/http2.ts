@@ -109,6 +109,6 @@ export class Http2Sessions {
   }
 
   destroy(): void {
-    for (const session of [...this.#sessions.keys()]) session.destroy();
+    for (const session of this.#sessions.keys()) session.destroy();
   }
 }
