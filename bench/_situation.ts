@@ -18,7 +18,7 @@ export const FLOOR = "bare promises";
 
 /** The two rows of the page that have a chart. */
 export const SHARED = "one turn of 100 tasks that share a lock";
-export const HAND_OVER = "one lease of 10 tasks that come at once to a Redis lock";
+export const HAND_OVER = "one lease, while 10 tasks request the same Redis lock";
 
 export interface Situation {
   readonly name: string;

@@ -33,7 +33,7 @@ export const situations = await register([
   }),
   situation<Run>({
     name: "keyed.run, 100 hot keys, 1,000 tasks",
-    row: "one call of `run` by 1,000 tasks for 100 keys",
+    row: "`run` of a keyed lock, by 1,000 tasks for 100 keys",
     operations: HOT.turns,
     ours: ({ KeyedMutex }) => {
       const mutex = new KeyedMutex<number>();

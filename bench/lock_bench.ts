@@ -37,7 +37,7 @@ export const situations = await register([
   }),
   situation<Run>({
     name: "lock.run, 100 tasks",
-    row: "one call of `run` by 100 tasks, with an async function",
+    row: "`run` with an async function, by 100 tasks that share a lock",
     operations: 1000,
     main: true,
     ours: ({ Lock }) => running(new Lock()),

@@ -50,7 +50,7 @@ export const situations = await register([
   situation<LeaseOf>({
     ...common,
     name: `${where}, 50 free locks at once`,
-    row: "acquire and release 50 Redis locks at a time, each",
+    row: "acquire and release a Redis lock, 50 locks at a time",
     operation: "lease",
     operations: 500,
     play: (work, acquire) => work.lease(acquire, { tasks: 50, turns: 500, keys: 50 }),
