@@ -240,13 +240,7 @@ export class Cork {
     this.#stream = stream;
     this.#count = 1;
     stream.cork();
-    void this.#uncorkSoon(stream);
-  }
-
-  /** Uses `await`, because a fake `queueMicrotask` would hold the commands back. */
-  async #uncorkSoon(stream: Stream): Promise<void> {
-    await undefined;
-    this.#uncork(stream);
+    void Promise.resolve().then(() => this.#uncork(stream)); // a fake `queueMicrotask` would hold the commands back
   }
 
   #uncork(stream: Stream): void {

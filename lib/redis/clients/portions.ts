@@ -64,11 +64,6 @@ export class Portions {
     this.#began = performance.now();
     const answers = portion.map((handOver) => handOver());
     // Of steps that follow each other by `setImmediate`, Deno reads sockets in one of 61 only (2.9.6).
-    if (followsAnswers) void this.#nextAfter(answers);
-  }
-
-  async #nextAfter(answers: readonly Promise<unknown>[]): Promise<void> {
-    await pause(SILENCE, undefined, true, Promise.allSettled(answers));
-    this.#next();
+    if (followsAnswers) void pause(SILENCE, undefined, true, Promise.allSettled(answers)).then(() => this.#next());
   }
 }

@@ -33,10 +33,6 @@ interface Member {
   ends: number;
 }
 
-interface Waiting extends Member {
-  readonly position: number;
-}
-
 interface Hold extends Member {
   readonly weight: number;
   readonly fence: number;
@@ -45,14 +41,13 @@ interface Hold extends Member {
 export class MemoryName {
   readonly #holders = new Map<string, Hold>();
   /** In the order of arrival. */
-  readonly #queue = new Map<string, Waiting>();
+  readonly #queue = new Map<string, Member>();
   #used = 0;
   /** The limit of the last grant. */
   #limit = 0;
   /** Set to the first end of a lease while there are waiters. */
   readonly #timer = new Timer((at) => this.#expire(firing(at)));
   #fence = 0;
-  #arrivals = 0;
   /** The time until which it is kept without holders. */
   #keptUntil = 0;
 
@@ -76,23 +71,23 @@ export class MemoryName {
     }
     const differs = this.#limit !== limit && this.#used > 0;
     const otherLimit = differs ? this.#limit : 0;
-    const waiting = this.#queue.get(id) ?? { request, position: ++this.#arrivals, since: Date.now(), ends };
+    const waiting = this.#queue.get(id) ?? { request, since: Date.now(), ends };
     waiting.ends = ends;
     this.#queue.set(id, waiting);
     this.#serve(id);
     const granted = this.#holders.get(id);
     if (granted !== undefined) return { kind: "granted", fence: granted.fence, otherLimit };
-    if (waits) return this.#waits(waiting.position, otherLimit);
+    if (waits) return this.#waits(true, otherLimit);
     this.#queue.delete(id);
     this.#serve(); // also checks whether the timer is still needed
-    return this.#waits(0, otherLimit);
+    return this.#waits(false, otherLimit);
   }
 
   /** Continues the hold under the id of the request; a `spec.weight` of 0 accepts any weight. */
   adopt(request: AcquireRequest): AcquireAnswer {
     const { id, adopts = "", spec } = request;
     const hold = this.#holders.get(adopts) ?? this.#holders.get(id);
-    if (hold === undefined || (spec.weight !== 0 && spec.weight !== hold.weight)) return this.#waits(0, 0);
+    if (hold === undefined || (spec.weight !== 0 && spec.weight !== hold.weight)) return this.#waits(false, 0);
     const ends = Math.max(hold.ends, now() + spec.settings.ttl);
     this.#holders.delete(hold.request.id);
     this.#holders.set(id, { ...hold, request, ends });
@@ -140,9 +135,9 @@ export class MemoryName {
     return { holders, waiters, waiting: this.#queue.size, fence: this.#fence, ttl: Math.max(0, keptUntil - now()) };
   }
 
-  /** @param position 0 for a caller without a position. */
-  #waits(position: number, otherLimit: number): AcquireAnswer {
-    return { kind: "waiting", position, fence: this.#fence, endsIn: Infinity, otherLimit };
+  /** The queue keeps its own order, so each position has the same number. */
+  #waits(isQueued: boolean, otherLimit: number): AcquireAnswer {
+    return { kind: "waiting", position: Number(isQueued), fence: this.#fence, endsIn: Infinity, otherLimit };
   }
 
   /** Grants from the head while it fits, and notifies all granted waiters except the asker, which gets an answer. */
@@ -155,7 +150,8 @@ export class MemoryName {
       this.#holders.set(id, { request, weight, fence, ends, since: Date.now() });
       this.#used += weight;
       this.#limit = limit;
-      if (id !== asker) void notify(request, fence);
+      // Not by `queueMicrotask`, which fake clocks replace.
+      if (id !== asker) void Promise.resolve().then(() => request.granted(fence));
     }
     const at = this.#firstEnd();
     if (at !== this.#timer.at) this.#timer.set(at);
@@ -182,11 +178,6 @@ export class MemoryName {
     this.#keptUntil = Math.min(hold.ends, now()) + IDLE_KEPT;
     return true;
   }
-}
-
-async function notify(request: AcquireRequest, fence: number): Promise<void> {
-  await undefined; // not by queueMicrotask, which fake clocks replace
-  request.granted(fence);
 }
 
 function shown({ request: { id, spec: { settings: { owner = "" } } }, since, ends }: Member): Waiter {
