@@ -132,13 +132,10 @@ export class Subscription {
     this.#firstOf(queue)?.checkTurn();
   }
 
-  /** Lets the first `count` waiters of each queue ask at once, and the rest within `restWithin` ms if it is set. */
-  #checkTurns(count: number, restWithin?: number): void {
+  /** Lets the first waiters of each queue ask at once, and the rest soon. */
+  #checkTurns(first = FIRST): void {
     for (const queue of this.#queues.values()) {
-      [...queue].forEach((listener, i) => {
-        if (i < count) listener.checkTurn();
-        else if (restWithin !== undefined) listener.checkTurn(restWithin);
-      });
+      [...queue].forEach((listener, i) => listener.checkTurn(i < first ? undefined : GAP_SPREAD));
     }
   }
 
@@ -167,7 +164,7 @@ export class Subscription {
     this.#store.noteSubscribed?.();
     this.gaps++;
     // A hand-off may have come before the confirmation, but only to the first waiter of a queue.
-    this.#checkTurns(1);
+    for (const queue of this.#queues.keys()) this.checkFirstOf(queue);
     this.#endIfUnused();
   }
 
@@ -186,13 +183,13 @@ export class Subscription {
   #resumed(attempt: object): void {
     if (attempt !== this.#current) return;
     this.gaps++;
-    this.#checkTurns(FIRST, GAP_SPREAD);
+    this.#checkTurns();
   }
 
   #ended(attempt: object): void {
     if (attempt !== this.#current) return;
     this.#end();
-    this.#checkTurns(FIRST, GAP_SPREAD); // begins the next subscription once the server has answered
+    this.#checkTurns(); // begins the next subscription once the server has answered
   }
 
   /**
