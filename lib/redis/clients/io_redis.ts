@@ -6,7 +6,7 @@
 import { UnansweredError, withoutArguments } from "../errors.ts";
 import { adapter, checkClient, checkPush, refuse } from "./adapter.ts";
 import type { Backend, ClientOptions, Subscribe } from "./backend.ts";
-import { Callbacks, type Emitter, MainConnection, orEnd } from "./main_connection.ts";
+import { type Emitter, MainConnection, orEnd } from "./main_connection.ts";
 
 /** The members of a client that `ioRedis` uses. */
 export interface IoRedisClient {
@@ -203,19 +203,15 @@ function resubscriber(connection: Connection, channel: string, onGap: () => void
  * of that connection, and needs none: in a cluster no waiter is skipped as unreachable.
  */
 function clusterSubscriber(cluster: Connection): Subscribe {
-  const messages = new Callbacks<[channel: string, message: string]>();
-  const gaps = new Callbacks();
-  cluster.on("message", (channel, message) => messages.call(channel!, message!));
-  for (const event of ["+node", "-node", "ready"]) cluster.on(event, () => gaps.call());
+  const channels = new Map<string, { onMessage(message: string): void; onGap(): void }>();
+  cluster.on("message", (channel, message) => channels.get(channel!)?.onMessage(message!));
+  for (const event of ["+node", "-node", "ready"]) cluster.on(event, () => channels.forEach(({ onGap }) => onGap()));
   return async (channel, onMessage, onGap) => {
-    const receive = (from: string, message: string) => from === channel && onMessage(message);
-    const gap = resubscriber(cluster, channel, onGap);
-    messages.add(receive);
-    await cluster.subscribe(channel).catch(orEnd(() => messages.delete(receive)));
-    gaps.add(gap);
+    const end = () => channels.delete(channel);
+    channels.set(channel, { onMessage, onGap: resubscriber(cluster, channel, onGap) });
+    await cluster.subscribe(channel).catch(orEnd(end));
     return async () => {
-      messages.delete(receive);
-      gaps.delete(gap);
+      end();
       await cluster.unsubscribe(channel);
     };
   };

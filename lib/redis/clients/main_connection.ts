@@ -13,9 +13,9 @@ export interface Emitter {
  * Functions to call at an event of a client. The adapter listens once: Bun's client takes one listener of each event, and
  * Node warns of the eleventh, while each prefix has its own subscription.
  */
-export class Callbacks<A extends unknown[] = []> extends Set<(...args: A) => void> {
-  call(...args: A): void {
-    for (const callback of [...this]) callback(...args);
+export class Callbacks extends Set<() => void> {
+  call(): void {
+    for (const callback of [...this]) callback();
   }
 }
 
