@@ -23,9 +23,8 @@ export async function release(spec: ResourceSpec, id: string, until: number): Pr
     try {
       const was = await within(limitOf(spec, endsAt), (command) => {
         const answer = store.release(spec, id, command, false, attempt > 0);
-        const earlier = answers.slice();
         answers.push(answer);
-        return attempt === 0 ? answer : Promise.race([firstHeld(earlier).catch(() => answer), answer]);
+        return attempt === 0 ? answer : Promise.race([firstHeld(answers).catch(() => answer), answer]);
       });
       if (was === "held") return true;
       // The client may have sent it again, so that the first run has no answer.

@@ -267,10 +267,8 @@ export class MemoryRate {
   }
 
   #others(): readonly Terms[] | undefined {
-    if (this.#callers === undefined || JSON.stringify(this.#callers) === JSON.stringify(this.#budgets)) {
-      return undefined;
-    }
-    return this.#callers.map((terms) => ({ ...terms, interval: terms.interval / 1000 }));
+    const differ = JSON.stringify(this.#callers) !== JSON.stringify(this.#budgets);
+    return differ ? this.#callers?.map((terms) => ({ ...terms, interval: terms.interval / 1000 })) : undefined;
   }
 
   #save(): void {
@@ -278,12 +276,8 @@ export class MemoryRate {
     this.#seen = this.#moment;
     this.#shift = Math.max(this.#shift, this.#moment - clock());
     this.#entries.splice(0, this.#firstAfter(this.#moment - this.#longest) - 1); // those that are over, but for one
-    const full = this.#budgets.map((budget, i) => {
-      const level = this.#levels[i] ?? UNUSED;
-      const isBucket = budget.kind === "bucket";
-      return isBucket ? level.since + missingOf(level, budget) * budget.interval / budget.limit : -Infinity;
-    });
-    const ends = Math.max(this.#blocked, Math.max(this.#last, this.#moment) + this.#longest, ...full);
+    const full = this.#ready(this.#levels, [], this.#budgets.map(({ limit }) => limit)); // the buckets, and no block is left
+    const ends = Math.max(full, Math.max(this.#last, this.#moment) + this.#longest);
     this.#until = this.#moment + micros(Math.max(1, Math.ceil((ends - this.#moment) / 1000)));
   }
 

@@ -152,8 +152,6 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
 }
 
 function wordsOf(budgets: readonly Terms[]): string {
-  const words = budgets.map(({ kind, limit, interval }) =>
-    `${limit} in ${interval} ms${kind === "bucket" ? " (bucket)" : ""}`
-  );
-  return words.join(", ");
+  const suffix = { window: "", bucket: " (bucket)" };
+  return budgets.map(({ kind, limit, interval }) => `${limit} in ${interval} ms${suffix[kind]}`).join(", ");
 }
