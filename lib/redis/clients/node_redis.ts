@@ -102,12 +102,11 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
     },
     onClose: (listener: () => void) => void main.closed.add(listener),
   };
-  const failed = (error: unknown) => {
+  events.on("error", (error: unknown) => {
     backend.failure = error;
     // Without a listener of the application, this ends the process, as it would without this listener.
     if (events.listenerCount?.("error") === 1) throw error;
-  };
-  events.on("error", failed);
+  });
   events.on("ready", () => {
     backend.failure = undefined;
     main.moved.call();

@@ -61,16 +61,17 @@ export class MemoryRate {
     return this.#until <= this.#time();
   }
 
-  /** A call that asks far too early has the timer of a replaced clock. */
-  trust(number: number): void {
-    const told = this.#entries.find((entry) => entry.number === number)?.told ?? -Infinity;
-    if (told - this.#time() < EARLY) return;
-    this.#seen = told - 1;
-    this.#shift = Math.max(this.#shift, told - clock());
-  }
-
-  /** Begins a request. */
-  advance(budgets: readonly Terms[]): this {
+  /**
+   * Begins a request.
+   *
+   * @param turn Of a call that asks again. If that is far too early, the call has the timer of a replaced clock.
+   */
+  advance(budgets: readonly Terms[], turn?: number): this {
+    const told = turn && this.#entries.find(({ number }) => number === turn)?.told || -Infinity;
+    if (told - this.#time() >= EARLY) {
+      this.#seen = told - 1;
+      this.#shift = Math.max(this.#shift, told - clock());
+    }
     this.#budgets = budgets.map((terms) => ({ ...terms, interval: micros(terms.interval) }));
     this.#moment = this.#time();
     this.#isChanged = this.#span() > this.#longest && this.#seen > -Infinity;

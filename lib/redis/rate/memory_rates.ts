@@ -31,8 +31,6 @@ export class MemoryRates implements RateStore {
   }
 
   #of({ keys, budgets }: StoredRate, turn?: number): MemoryRate {
-    const rate = this.#rates.of(keys[0], () => new MemoryRate());
-    if (turn !== undefined) rate.trust(turn);
-    return rate.advance(budgets);
+    return this.#rates.of(keys[0], () => new MemoryRate()).advance(budgets, turn);
   }
 }

@@ -10,7 +10,7 @@
  */
 import { exposeState } from "../../internal/state.ts";
 import { Timer } from "../../internal/timer.ts";
-import { callerOf, type Holder, type Inspection, type Waiter } from "../inspect.ts";
+import { callerOf, type Inspection, type Waiter } from "../inspect.ts";
 import { firing, IDLE_KEPT, now } from "../times.ts";
 import type { AcquireAnswer, AcquireRequest, Renewal, Renewed, Was } from "./store.ts";
 
@@ -19,10 +19,6 @@ const LATEST_DATE = 2 ** 52;
 
 /** Of all names, as a name that was dropped begins anew. */
 let lastFence = 0;
-
-function nextFence(): number {
-  return lastFence = Math.max(lastFence + 1, Math.min(Date.now() * 1000, LATEST_DATE));
-}
 
 /** A waiter or a holder. */
 interface Member {
@@ -117,19 +113,14 @@ export class MemoryName {
     return "set";
   }
 
-  /** The milliseconds left of a hold; 0 if there is none. */
+  /** The milliseconds left of a hold; 0 or less if there is none. */
   restOf(id: string): number {
-    const hold = this.#holders.get(id);
-    return hold === undefined ? 0 : hold.ends - now();
+    return (this.#holders.get(id)?.ends ?? 0) - now();
   }
 
   inspect(): Inspection {
     const holds = [...this.#holders.values()];
-    const holders = holds.map((hold): Holder => ({
-      ...shown(hold),
-      fencingToken: hold.fence,
-      permits: hold.weight,
-    }));
+    const holders = holds.map((hold) => ({ ...shown(hold), fencingToken: hold.fence, permits: hold.weight }));
     const waiters = [...this.#queue.values()].slice(0, 1000).map(shown);
     const keptUntil = holds.reduce((until, { ends }) => Math.max(until, ends + IDLE_KEPT), this.#keptUntil);
     return { holders, waiters, waiting: this.#queue.size, fence: this.#fence, ttl: Math.max(0, keptUntil - now()) };
@@ -146,7 +137,7 @@ export class MemoryName {
       const { id, spec: { weight, limit } } = request;
       if (this.#used + weight > limit) break; // granting smaller requests first would starve this one
       this.#queue.delete(id);
-      const fence = this.#fence = nextFence();
+      const fence = this.#fence = lastFence = Math.max(lastFence + 1, Math.min(Date.now() * 1000, LATEST_DATE));
       this.#holders.set(id, { request, weight, fence, ends, since: Date.now() });
       this.#used += weight;
       this.#limit = limit;

@@ -22,7 +22,7 @@ export function scriptFailure(error: unknown, source: string, keys: readonly str
   // ioredis has used up its retries; node-redis finds no node for the slot.
   if (/Cluster redirections.*\bCLUSTERDOWN\b/.test(message) || (cluster && /undefined.*\bmaster\b/.test(message))) {
     return new PassingError(
-      `the cluster is down (CLUSTERDOWN), or no node of it serves the slot of this name`,
+      "the cluster is down (CLUSTERDOWN), or no node of it serves the slot of this name",
       options,
     );
   }
