@@ -7,6 +7,9 @@
 import { printable } from "./check.ts";
 import { classOf, setClassName } from "./class_name.ts";
 
+/** The member of type {@linkcode Inspect} that makes the text. */
+export const INSPECT: symbol = /* @__PURE__ */ Symbol.for("nodejs.util.inspect.custom");
+
 /**
  * Shows these members of a class's instances. Undefined members are left out, and so is `closed` while it is false.
  *
@@ -20,11 +23,7 @@ export function show<T extends object, S extends object = T>(
   stateOf = (thing: T): S => thing as unknown as S,
 ): void {
   setClassName(Class, name);
-  (Class.prototype as Record<symbol, Inspect>)[Symbol.for("nodejs.util.inspect.custom")] = function (
-    _,
-    options,
-    inspect,
-  ) {
+  (Class.prototype as Record<symbol, Inspect>)[INSPECT] = function (_, options, inspect) {
     const shown: Record<string, unknown> = {};
     try {
       const state = stateOf(this as T);
@@ -34,7 +33,6 @@ export function show<T extends object, S extends object = T>(
   };
 }
 
-/** A member of this type under that symbol makes the text. */
 export type Inspect = (
   this: object,
   depth: number,

@@ -13,11 +13,8 @@ interface Exposing<T> {
 }
 
 /** Makes `read` the way to the private state of a class's instances. */
-export function exposeState<T extends object>(
-  { prototype }: { readonly prototype: T },
-  read: (thing: T) => unknown,
-): void {
-  (prototype as Exposing<T>)[STATE] = read;
+export function exposeState<T extends object>(Class: { readonly prototype: T }, read: (thing: T) => unknown): void {
+  (Class.prototype as Exposing<T>)[STATE] = read;
 }
 
 /** Returns the exposed state of an object; undefined if its class exposes none. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { printable, quote } from "../internal/check.ts";
-import type { Inspect } from "../internal/show.ts";
+import { INSPECT, type Inspect } from "../internal/show.ts";
 
 /** The outcome of a shutdown. */
 export interface ShutdownReport {
@@ -31,7 +31,7 @@ export function report(found: Pick<ShutdownReport, "reason" | "remaining" | "ela
   const texts = { reason: line(reason), remaining: lines(remaining), errors: lines(errors) };
   const brief = { ...made, ...texts, elapsed: Math.round(elapsed) };
   const value: Inspect = (_, options, inspect) => inspect(brief, options);
-  return Object.defineProperty(made, Symbol.for("nodejs.util.inspect.custom"), { value }); // copies do not have it
+  return Object.defineProperty(made, INSPECT, { value }); // copies do not have it
 }
 
 /** Adds errors to a report. */
