@@ -4,14 +4,7 @@
  *
  * @module
  */
-import {
-  checkNotPromise,
-  isThenable,
-  must,
-  readWaitOptions,
-  throwIfAborted,
-  type WaitLimits,
-} from "./internal/check.ts";
+import { checkArray, isThenable, readWaitOptions, throwIfAborted, type WaitLimits } from "./internal/check.ts";
 import { onCancel, reasonOf } from "./internal/cancellation.ts";
 import { ASYNC_DISPOSE } from "./internal/dispose.ts";
 import { inLockOrder, type OrderedLock } from "./internal/lock_order.ts";
@@ -98,8 +91,7 @@ export async function acquireAll<L extends readonly Acquirable<AnyGuard>[]>(
   list: readonly [...L],
   options?: WaitOptions,
 ): Promise<GuardGroup<GuardsOf<L>>> {
-  checkNotPromise(list, "list");
-  must(Array.isArray(list), "list", "be an array such as [a, b]", list);
+  checkArray(list, "list", "be an array such as [a, b]");
   const things: L[number][] = [...list];
   const limits = readWaitOptions(options);
   const locks = inLockOrder(things);

@@ -4,7 +4,7 @@
  * @module
  */
 import type { MaxWaitingOptions } from "../types.ts";
-import { checkInteger, checkNotPromise, must, type QueueOptions, readQueueOptions } from "./check.ts";
+import { checkArray, checkInteger, must, type QueueOptions, readQueueOptions } from "./check.ts";
 import type { Terms } from "./start_log.ts";
 
 /** As users pass it: a number for every budget, or a list with a number for each. */
@@ -61,8 +61,7 @@ export function readBudgets(args: readonly unknown[]): QueueOptions & { readonly
 
 /** @param usual The kind of budgets that name none. */
 export function readList(list: unknown, usual: unknown): Terms[] {
-  checkNotPromise(list, "budgets");
-  must(Array.isArray(list), "budgets", "be a list of objects with a limit and an interval", list);
+  checkArray(list, "budgets", "be a list of objects with a limit and an interval");
   checkInteger(list.length, "budgets.length", 1);
   return Array.from(list as readonly (Partial<Terms> | undefined)[], (budget, i) => {
     must(typeof budget === "object" && budget !== null, `budgets[${i}]`, "be an object", budget);

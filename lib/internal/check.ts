@@ -119,6 +119,12 @@ export function checkNotPromise(value: unknown, name: string): void {
   must(!isThenable(value), name, "not be a promise: await it first", value);
 }
 
+/** An array, not a promise of one. */
+export function checkArray(value: unknown, name: string, rule: string): asserts value is readonly unknown[] {
+  checkNotPromise(value, name);
+  must(Array.isArray(value), name, rule, value);
+}
+
 /** Text that may be empty. */
 export function checkString(value: unknown, name: string): asserts value is string {
   must(typeof value === "string", name, "be a string", value);
