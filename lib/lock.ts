@@ -143,7 +143,7 @@ export class Lock implements Acquirable<Guard> {
   release(): void {
     const { holder, name } = this.#mutex;
     if (!holder?.held) throw new NotHeldError(`Cannot ${named("release lock", name)}: lock is not held`);
-    if (hook !== undefined) hook.releaseWithoutGuard(holder);
+    hook?.releaseWithoutGuard(holder);
     holder.release();
   }
 

@@ -25,11 +25,8 @@ export type Deadlock = readonly StuckRun[];
  * A call waits for a hold of its own `run`, and no other release could grant it. Thrown only while a `watchdog` with
  * `self: "reject"` is on.
  */
-export class DeadlockError extends SyncError {
-  static {
-    nameError(this, "DeadlockError");
-  }
-}
+export class DeadlockError extends SyncError {}
+nameError(DeadlockError, "DeadlockError");
 
 /** Finds each cycle among the waits that began by `until`, once. */
 export function findDeadlocks(registry: Registry, until: number): Deadlock[] {
