@@ -156,10 +156,6 @@ class Group implements GuardGroup<readonly AnyGuard[]> {
   #released: Promise<void> | undefined;
   #controller: AbortController | undefined;
 
-  static {
-    show(Group, "GuardGroup", ["held", "guards"]);
-  }
-
   constructor(guards: readonly AnyGuard[], locks: readonly OrderedLock<unknown>[]) {
     this.#guards = guards;
     this.#locks = locks;
@@ -192,6 +188,7 @@ class Group implements GuardGroup<readonly AnyGuard[]> {
     return this.release();
   }
 }
+show(Group, "GuardGroup", ["held", "guards"]);
 
 function throwErrors(outcomes: Outcomes): void {
   const errors = outcomes.flatMap((outcome) => outcome.status === "rejected" ? [outcome.reason] : []);

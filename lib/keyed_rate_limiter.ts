@@ -315,8 +315,5 @@ function targetOf(name: string | undefined, key?: unknown): WaitedFor {
   return { kind: "key", noun: "rate limiter", isHeld: false, name, key };
 }
 
-class KeyedBudget<K> extends Budget<(key: K) => number> {
-  static {
-    show(KeyedBudget, "KeyedRateLimiterBudget", ["limit", "interval"]);
-  }
-}
+class KeyedBudget<K> extends Budget<(key: K) => number> {}
+show(KeyedBudget, "KeyedRateLimiterBudget", ["limit", "interval"]);

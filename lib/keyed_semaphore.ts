@@ -192,14 +192,11 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
 }
 
 class PermitsKey<K> extends Key<K, KeyedSemaphore<K>, SemaphoreOptions> implements KeyedPermits {
-  static {
-    show(PermitsKey, "KeyedPermits", ["name", "key", "value", "locked", "waiting"]);
-  }
-
   get value(): number {
     return stateOf<{ readonly owner: KeyedSemaphore<K> }>(this).owner.value(this.key);
   }
 }
+show(PermitsKey, "KeyedPermits", ["name", "key", "value", "locked", "waiting"]);
 
 /** Permits that remove themselves from the entries when all of them are free. */
 class KeyPermits<K> extends Permits {

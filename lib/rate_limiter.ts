@@ -304,8 +304,5 @@ export class RateLimiter {
   }
 }
 
-class LimiterBudget extends Budget<number> {
-  static {
-    show(LimiterBudget, "RateLimiterBudget", ["limit", "interval", "remaining"]);
-  }
-}
+class LimiterBudget extends Budget<number> {}
+show(LimiterBudget, "RateLimiterBudget", ["limit", "interval", "remaining"]);

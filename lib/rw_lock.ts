@@ -85,10 +85,6 @@ export class RwLock {
 
   readonly #permits: Permits;
 
-  static {
-    show(RwLock, "RwLock", ["name", "reader", "writer", "closed"]);
-  }
-
   /**
    * Creates a lock without holders.
    *
@@ -123,6 +119,7 @@ export class RwLock {
     closeQueues([this.#permits.queue], reason);
   }
 }
+show(RwLock, "RwLock", ["name", "reader", "writer", "closed"]);
 
 /** The queue of both sides. Counts the writers in it, which want more than one permit. */
 class SidesQueue extends WaitQueue<Hold> {
@@ -239,10 +236,6 @@ class Side<G extends Hold = Hold> implements RwLockSide<G>, PermitsOwner {
 class WriterHold extends Hold implements WriterGuard {
   readonly #side: Side;
 
-  static {
-    setClassName(WriterHold, "Guard");
-  }
-
   constructor(side: Side) {
     super(side, ALL);
     this.#side = side;
@@ -253,3 +246,4 @@ class WriterHold extends Hold implements WriterGuard {
     throw new NotHeldError(`Cannot ${named("downgrade writer side", this.#side.name)}: it is not held`);
   }
 }
+setClassName(WriterHold, "Guard");

@@ -197,10 +197,6 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
  * ```
  */
 export class BoundedSemaphore extends Semaphore {
-  static {
-    show(BoundedSemaphore, "BoundedSemaphore", ["name", "value", "limit", "locked", "waiting", "closed"]);
-  }
-
   /**
    * Creates a semaphore with `limit` free permits. Releasing more than were taken throws.
    *
@@ -233,6 +229,7 @@ export class BoundedSemaphore extends Semaphore {
     permitsOf(this).setMost(limit);
   }
 }
+show(BoundedSemaphore, "BoundedSemaphore", ["name", "value", "limit", "locked", "waiting", "closed"]);
 
 function permitsOf(semaphore: BoundedSemaphore): Permits {
   return stateOf<{ readonly owner: Permits }>(semaphore).owner;

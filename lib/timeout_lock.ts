@@ -29,10 +29,6 @@ import type { Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 export class TimeoutLock extends Lock {
   readonly #timeout: number;
 
-  static {
-    setClassName(TimeoutLock, "TimeoutLock"); // bundlers would change it
-  }
-
   /**
    * Creates an unlocked lock with a default time-out.
    *
@@ -64,3 +60,4 @@ export class TimeoutLock extends Lock {
     return promised(() => super.acquire(readWaitOptions(options, this.#timeout)));
   }
 }
+setClassName(TimeoutLock, "TimeoutLock"); // bundlers would change it

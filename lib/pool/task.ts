@@ -42,10 +42,6 @@ export interface Task<T> {
 }
 
 export class RunningTask<T> implements Task<T> {
-  static {
-    show(RunningTask, "Task", ["status"]);
-  }
-
   #status: TaskStatus = "running";
   /** The function's result or error. */
   #outcome: unknown;
@@ -97,3 +93,4 @@ export class RunningTask<T> implements Task<T> {
     throw this.#outcome;
   }
 }
+show(RunningTask, "Task", ["status"]);

@@ -37,10 +37,6 @@ export class WebHold implements WebGuard {
   readonly #resolve: (guard: WebGuard | undefined) => void;
   readonly #reject: (reason: unknown) => void;
 
-  static {
-    show(WebHold, "Guard", ["held"]);
-  }
-
   /** Asks for a hold. Resolves to undefined if `isOnce` and the lock is not free. */
   static request(spec: WebLockSpec, limits: WaitLimits | undefined, isOnce: boolean): Promise<WebGuard | undefined> {
     return new Promise((resolve, reject) => new WebHold(spec, resolve, reject).#request(limits, isOnce));
@@ -166,6 +162,7 @@ export class WebHold implements WebGuard {
     return true;
   }
 }
+show(WebHold, "Guard", ["held"]);
 
 /** The error of a request that timed out. */
 export function timeOut(spec: WebLockSpec, timeout: number): Error {

@@ -33,10 +33,6 @@ import { acquire, runHolding, tryAcquire } from "./request.ts";
 export class WebLock implements Acquirable<WebGuard> {
   readonly #spec: WebLockSpec;
 
-  static {
-    show(WebLock, "WebLock", ["name", "mode"]);
-  }
-
   /**
    * Creates a handle of the lock with that name, without requesting it. A name means the same lock in the whole origin,
    * shared with {@linkcode WebRwLock} and with code that calls `navigator.locks` itself.
@@ -110,3 +106,4 @@ export class WebLock implements Acquirable<WebGuard> {
     return wrapped(fn, (call) => this.run(call));
   }
 }
+show(WebLock, "WebLock", ["name", "mode"]);

@@ -45,10 +45,6 @@ export class WebRwLock {
   readonly writer: WebRwLockSide;
   readonly #name: string;
 
-  static {
-    show(WebRwLock, "WebRwLock", ["name"]);
-  }
-
   /**
    * Creates a handle of the lock with that name, without requesting it.
    *
@@ -70,6 +66,7 @@ export class WebRwLock {
     return this.#name;
   }
 }
+show(WebRwLock, "WebRwLock", ["name"]);
 
 class Side implements WebRwLockSide {
   readonly #spec: WebLockSpec;
