@@ -54,6 +54,8 @@ const backendOf = adapter((client: BunRedisClient, push): Backend => {
   let isClosed = false;
   const { onconnect, onclose } = client as { onconnect: Handler; onclose: Handler };
   client.onconnect = function (this: BunRedisClient) {
+    main.lost(); // of which there is no notice
+    main.heard(); // Bun sends the commands that have waited when this function has returned (1.4.5)
     main.moved.call();
     onconnect?.call(this);
   };
@@ -70,6 +72,10 @@ const backendOf = adapter((client: BunRedisClient, push): Backend => {
     eval: (script, keys, args) => run("EVAL", script, keys, args),
     ...push && { subscribe: subscriber(client, main) },
     library: "Bun (RedisClient)",
+    get connection() {
+      if (!client.connected) main.lost(); // a command waits for the next one
+      return main.present;
+    },
     get closed() {
       return isClosed && !client.connected;
     },

@@ -51,3 +51,39 @@ test("bunRedis: a new connection subscribes again, and a closed one ends the sub
   await stop();
   assert.deepEqual([own.onconnect, own.onclose], [null, null]);
 });
+
+test("bunRedis: a command that waits for a connection is sent when that is up, and is not sent again over the next one", () => {
+  const client: BunRedisClient & { connected: boolean } = {
+    send: () => Promise.resolve("OK"),
+    duplicate: () => Promise.reject(new Error("not here")),
+    subscribe: () => Promise.reject(new Error("not here")),
+    close: () => {},
+    connected: false,
+    onconnect: null,
+    onclose: null,
+  };
+  const backend = bunRedis(client);
+  const connect = () => {
+    client.connected = true;
+    (client.onconnect as () => void)();
+  };
+  const first = backend.connection!;
+  assert.equal(backend.connection, first);
+  assert.deepEqual(first, { since: -Infinity });
+  const before = performance.now();
+  connect();
+  const { since } = first;
+  assert.ok(since >= before);
+  assert.equal(first.heardAt, since);
+  assert.equal(backend.connection, first);
+  connect(); // a loss that was not noticed
+  assert.equal(first.since, since);
+  const second = backend.connection!;
+  assert.notEqual(second, first);
+  client.connected = false; // a loss that was
+  const third = backend.connection!;
+  connect();
+  assert.equal(backend.connection, third);
+  assert.ok(third.since >= second.since);
+  assert.notEqual(third, second);
+});
