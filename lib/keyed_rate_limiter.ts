@@ -9,7 +9,7 @@ import { checkKey, promised } from "./internal/check.ts";
 import { step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
-import { Budgets, closeStarts, isIdle, StartQueue } from "./internal/start_queue.ts";
+import { type Budgets, budgetsOf, closeStarts, isIdle, StartQueue } from "./internal/start_queue.ts";
 import { Timer } from "./internal/timer.ts";
 import type { WaitedFor } from "./internal/waited_for.ts";
 import type { RateBudget, RateLimiterOptions, RateOptions } from "./rate_limiter.ts";
@@ -83,7 +83,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   constructor(budgets: readonly Pick<RateBudget, "limit" | "interval" | "kind">[], options?: RateOptions);
   constructor(...args: unknown[]) {
     const { terms, name, maxWaiting } = readBudgets(args);
-    this.#shared = new Budgets(terms, maxWaiting);
+    this.#shared = budgetsOf(terms, maxWaiting);
     this.#unused = new StartQueue(this.#shared, targetOf(name));
     const change = (change: () => void) => this.#change(change);
     const remaining = (i: number) => (key: K) => this.#use(key, (starts) => starts.remaining(i));

@@ -8,7 +8,7 @@ import { Budget, readBudgets } from "./internal/budgets.ts";
 import { promised } from "./internal/check.ts";
 import { show } from "./internal/show.ts";
 import { COPY, exposeState } from "./internal/state.ts";
-import { Budgets, closeStarts, StartQueue } from "./internal/start_queue.ts";
+import { budgetsOf, closeStarts, StartQueue } from "./internal/start_queue.ts";
 import { describe } from "./internal/waited_for.ts";
 import { wrapped } from "./internal/wrap.ts";
 import type { MaxWaitingOptions, WaitOptions } from "./types.ts";
@@ -120,7 +120,7 @@ export class RateLimiter {
   constructor(...args: unknown[]) {
     const { terms, name, maxWaiting } = readBudgets(args);
     const target = describe("rate-limiter", "acquire rate limiter", name);
-    const starts = this.#starts = new StartQueue(new Budgets(terms, maxWaiting), target);
+    const starts = this.#starts = new StartQueue(budgetsOf(terms, maxWaiting), target);
     const change = (change: () => void) => {
       starts.beforeChange();
       change();

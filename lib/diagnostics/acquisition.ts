@@ -113,14 +113,10 @@ export class Acquisition implements ObservedCall {
 /**
  * The waiters and holders of one resource, or of several that share their holders. In both sets the oldest come first.
  */
-export class Group {
+export interface Group {
   readonly key: unknown;
-  readonly waits: Set<Acquisition> = new Set();
-  readonly holds: Set<Acquisition> = new Set();
-
-  constructor(key: unknown) {
-    this.key = key;
-  }
+  readonly waits: Set<Acquisition>;
+  readonly holds: Set<Acquisition>;
 }
 
 /** Formats a call's place, as in ` at checkout.ts:41`; empty if it is unknown. */

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Resource } from "../internal/hook.ts";
-import { Acquisition, Group, type Origin } from "./acquisition.ts";
+import { Acquisition, type Group, type Origin } from "./acquisition.ts";
 
 /** The constructor returns its argument, so that a subclass adds its private fields to that object. */
 class Returned {
@@ -65,7 +65,8 @@ export class Registry {
 
   /** Adds an acquisition that neither waits nor holds yet. */
   add(id: number, resource: Resource, call: object, permits: number, origin: Origin): Acquisition {
-    const group = this.groupOf(resource) ?? new Group(resource.group ?? resource);
+    const key = resource.group ?? resource;
+    const group = this.#groups.get(key) ?? { key, waits: new Set(), holds: new Set() };
     const acquisition = new Acquisition(id, resource, permits, origin, group, this);
     Marked.mark(call, acquisition);
     return acquisition;

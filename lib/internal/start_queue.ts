@@ -54,18 +54,16 @@ class Clock {
 }
 
 /** The parts that all keys of a limiter share. */
-export class Budgets {
+export interface Budgets {
   readonly terms: readonly Terms[];
   /** One start from each budget. */
   readonly one: Starts;
   readonly maxWaiting: number;
-  readonly clock: Clock = new Clock();
+  readonly clock: Clock;
+}
 
-  constructor(terms: readonly Terms[], maxWaiting: number) {
-    this.terms = terms;
-    this.one = terms.map(() => 1);
-    this.maxWaiting = maxWaiting;
-  }
+export function budgetsOf(terms: readonly Terms[], maxWaiting: number): Budgets {
+  return { terms, one: terms.map(() => 1), maxWaiting, clock: new Clock() };
 }
 
 function logOf(terms: Terms): StartLog {

@@ -4,7 +4,7 @@ import process from "node:process";
 import { Lock, Semaphore } from "../../mod.ts";
 import { type Finding, metrics, snapshot, watchdog } from "../../lib/diagnostics/mod.ts";
 import { hub } from "../../lib/diagnostics/hub.ts";
-import { type Acquisition, Group } from "../../lib/diagnostics/acquisition.ts";
+import type { Acquisition, Group } from "../../lib/diagnostics/acquisition.ts";
 import { Overdue } from "../../lib/diagnostics/search.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, withFakeTime } from "../_tools.ts";
@@ -137,7 +137,8 @@ test("metrics: disposed of twice, they count down once", () => {
 
 test("overdue: the one that is next decides when to look, and those that left are no news", () => {
   const overdue = new Overdue("waits", 100);
-  const [group, other] = [new Group("a"), new Group("b")];
+  const groupOf = (key: string): Group => ({ key, waits: new Set(), holds: new Set() });
+  const [group, other] = [groupOf("a"), groupOf("b")];
   const waits = (since: number, { waits }: Group) => {
     const acquisition = { since } as Acquisition;
     waits.add(acquisition);
