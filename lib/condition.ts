@@ -284,7 +284,7 @@ export class Condition implements Acquirable<Guard> {
     return hold;
   }
 
-  /** Throws if another guard holds the lock by now: the caller cannot lend it. */
+  /** Throws if the lock is held by another guard by now, or is lent to another wait: the caller cannot lend it. */
   #checkHolder(hold: Hold): void {
     if (this.#mutex.holder !== hold || !hold.held) throw releasedMeanwhile(this.#target);
   }
@@ -303,8 +303,8 @@ class LentWait extends Waiter<void> implements Owner {
   readonly #hold: Hold;
   /** Settles the call. */
   #settle!: Resolve<void>;
-  /** Undefined for a notification; otherwise the reason why the wait ends. */
-  #outcome: Rejection | void = undefined;
+  /** What the promise is settled with once the lock is back: nothing after a notification, else a rejection. */
+  #settledWith: Rejection | void = undefined;
   /** The waiter in the lock's queue, once this one has left the condition's queue. */
   #lockWaiter: Waiter<Hold> | undefined;
 
@@ -342,7 +342,7 @@ class LentWait extends Waiter<void> implements Owner {
     this.resolve = this.#note;
     const { end } = this.#mutex.queue;
     if (end !== undefined) return this.#end(new Rejection(end.reason)); // the lock was cancelled
-    this.#outcome = outcome;
+    this.#settledWith = outcome;
     if (this.#mutex.holder === undefined) {
       this.#onBack();
       this.#mutex.take(this.#hold);
@@ -360,7 +360,7 @@ class LentWait extends Waiter<void> implements Owner {
   #onBack(): void {
     this.#mutex.holder = this.#hold;
     setOwner(this.#hold, this.#mutex);
-    this.#settle(this.#outcome);
+    this.#settle(this.#settledWith);
   }
 
   /** Ends the wait without the lock. */
@@ -372,11 +372,11 @@ class LentWait extends Waiter<void> implements Owner {
   /** Ends the wait after its guard was released, and passes a received notification to the next waiter. */
   onRelease(): void {
     const back = this.#lockWaiter;
-    const isNotified = back !== undefined && this.#outcome === undefined;
+    const isNotified = back !== undefined && this.#settledWith === undefined;
     if (back !== undefined) remove(this.#mutex.queue, back);
     else remove(this.#queue, this);
     if (isNotified) wake(this.#queue, undefined, 1);
-    const cause = back === undefined ? undefined : this.#outcome?.reason;
+    const cause = back === undefined ? undefined : this.#settledWith?.reason;
     this.#end(new Rejection(releasedMeanwhile(this.target, cause)));
   }
 }

@@ -102,10 +102,10 @@ function drawLane(lane: Row, y: number, x: (at: number) => number, now: number):
 }
 
 /** Draws a dot at its exact moment, where its effects begin. The sign at the end of a row comes behind the last bar. */
-function drawMark({ sign, text }: Mark, y: number, at: number): string {
-  const [x, shown] = sign === "●" ? [at + 9, text] : [at + 4, `${sign} ${text}`.trim()];
-  const dot = sign === "●" ? `<circle class="dot" cx="${at}" cy="${y + 9}" r="5"/>` : "";
-  const words = `<text${sign === "✕" ? ' class="bad"' : ""} x="${round(x)}" y="${y + 14}">${escape(shown)}</text>`;
+function drawMark({ sign, text }: Mark, y: number, x: number): string {
+  const [textX, shown] = sign === "●" ? [x + 9, text] : [x + 4, `${sign} ${text}`.trim()];
+  const dot = sign === "●" ? `<circle class="dot" cx="${x}" cy="${y + 9}" r="5"/>` : "";
+  const words = `<text${sign === "✕" ? ' class="bad"' : ""} x="${round(textX)}" y="${y + 14}">${escape(shown)}</text>`;
   return shown === "" ? dot : dot + words;
 }
 

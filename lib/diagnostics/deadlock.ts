@@ -93,7 +93,7 @@ export function waitsForRelease(resource: Resource): boolean {
 }
 
 function isExclusive({ isExclusive, unit = 1 }: Resource): boolean {
-  return isExclusive ?? unit > 1;
+  return isExclusive ?? unit > 1; // a writer takes all permits at once
 }
 
 /** The holds of the runs around a call of that origin, the innermost first. */

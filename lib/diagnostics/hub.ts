@@ -54,8 +54,9 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
     }
   }
 
-  begin(call: object, like?: object): void {
-    this.#origins.set(call, this.#origin(like && this.#knownOrigin(like), performance.now()));
+  /** Notes where and when a call begins. `earlier` is another object of the same call of the user: its place is used. */
+  begin(call: object, earlier?: object): void {
+    this.#origins.set(call, this.#origin(earlier && this.#knownOrigin(earlier), performance.now()));
   }
 
   wait(resource: Resource, call: object, permits: number): void {
@@ -150,8 +151,8 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
     return this.registry.acquisitionOf(call)?.origin ?? this.#origins.get(call);
   }
 
-  #origin(like?: Origin, began?: number): Origin {
-    const stack = this.#sites ? like ?? captureStack() : undefined;
+  #origin(earlier?: Origin, began?: number): Origin {
+    const stack = this.#sites ? earlier ?? captureStack() : undefined;
     return new Origin(this.#frames ? currentFrame() : undefined, stack, began);
   }
 }
@@ -200,7 +201,7 @@ function noteAll(): void {
  */
 const safeHook: Hook = {
   step,
-  begin: (call, like) => withoutThrowing(() => hub.begin(call, like)),
+  begin: (call, earlier) => withoutThrowing(() => hub.begin(call, earlier)),
   wait: (resource, call, permits) => note(resource, () => hub.wait(resource, call, permits)),
   grant: (resource, call, permits, hold) => note(resource, () => hub.grant(resource, call, permits, hold)),
   giveUp: (resource, call, outcome, permits) => note(resource, () => hub.giveUp(resource, call, outcome, permits)),

@@ -59,9 +59,9 @@ export interface Hook {
   step<T>(fn: () => T): T;
   /**
    * `call` begins. Only for calls that report their wait or grant in a later turn (Redis), where a stack trace no
-   * longer shows the caller. `like` is an earlier object of the same user call, whose beginning it shares.
+   * longer shows the caller. `earlier` is another object of the same user call, whose beginning it shares.
    */
-  begin(call: object, like?: object): void;
+  begin(call: object, earlier?: object): void;
   /** `call` has joined the queue. Called in the caller's own turn, so that a stack trace shows the caller. */
   wait(resource: Resource, call: object, permits: number): void;
   /** `call` now holds, whether or not it has waited. Its release names `hold`, the guard. Default: `call`. */

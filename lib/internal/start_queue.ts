@@ -261,6 +261,7 @@ export class StartQueue {
     this.serve();
   }
 
+  /** Moves all logs to the present, and returns it. */
   advance(): number {
     const now = this.budgets.clock.now();
     for (const log of this.logs) log.advance(now, this.turn ?? Infinity);

@@ -169,10 +169,10 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
       if (isFunction) checkFunction(work, "work");
       this.#state.useToCount("track", label);
       const entry = new Task(label ?? ((isFunction && work.name) || "task"));
-      const drop = () => inFlight.delete(entry);
-      if (!isFunction) follow(work, drop, drop); // before counting it, because this may throw
+      const untrack = () => inFlight.delete(entry);
+      if (!isFunction) follow(work, untrack, untrack); // before counting it, because this may throw
       inFlight.add(entry);
-      return isFunction ? called(work, signal, drop) : work;
+      return isFunction ? runTracked(work, signal, untrack) : work;
     } catch (error) {
       return Promise.reject(error);
     }
@@ -346,11 +346,18 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
   }
 }
 
-/** A separate async function, so that the run-time reports an unhandled rejection. */
-async function called<T>(work: (signal: AbortSignal) => T, signal: AbortSignal, drop: () => void): Promise<Awaited<T>> {
+/**
+ * Calls tracked work, and calls `untrack` when it has ended. A separate async function, so that the run-time reports an
+ * unhandled rejection.
+ */
+async function runTracked<T>(
+  work: (signal: AbortSignal) => T,
+  signal: AbortSignal,
+  untrack: () => void,
+): Promise<Awaited<T>> {
   try {
     return await work(signal);
   } finally {
-    drop();
+    untrack();
   }
 }

@@ -28,7 +28,7 @@ export function report(found: Pick<ShutdownReport, "reason" | "remaining" | "ela
   const drained = remaining.length === 0;
   const ok = drained && errors.length === 0;
   const made = { ok, reason, drained, remaining, elapsed, errors };
-  const texts = { reason: line(reason), remaining: lines(remaining), errors: lines(errors) };
+  const texts = { reason: line(reason), remaining: firstOf(remaining), errors: firstOf(errors) };
   const brief = { ...made, ...texts, elapsed: Math.round(elapsed) };
   const value: Inspect = (_, options, inspect) => inspect(brief, options);
   return Object.defineProperty(made, INSPECT, { value }); // copies do not have it
@@ -42,13 +42,13 @@ export function addErrors([made, more]: [ShutdownReport, readonly unknown[]]): S
 /** How many entries of a list are shown. */
 const SHOWN = 3;
 
-function lines(values: readonly unknown[]): unknown {
+function firstOf(values: readonly unknown[]): unknown {
   if (values.length === 0) return [];
   const more = values.length > SHOWN ? ` and ${values.length - SHOWN} more` : "";
   return values.slice(0, SHOWN).map(line).join(", ") + more;
 }
 
-/** Formats an error without its stack, on one line. */
+/** Formats a value on one line, an error without its stack. */
 function line(value: unknown): string {
   if (value instanceof Error) return printable(`${value.name}: ${value.message}`);
   return typeof value === "string" ? printable(value) : quote(value);

@@ -32,14 +32,18 @@ export class WebHold implements WebGuard {
   readonly #lost = new AbortController();
   /** Withdraws the request from the platform's queue. */
   readonly #withdrawn = new AbortController();
-  #registration: Cancellation | undefined;
+  #cancellation: Cancellation | undefined;
   readonly #spec: WebLockSpec;
   readonly #resolve: (guard: WebGuard | undefined) => void;
   readonly #reject: (reason: unknown) => void;
 
-  /** Asks for a hold. Resolves to undefined if `isOnce` and the lock is not free. */
-  static request(spec: WebLockSpec, limits: WaitLimits | undefined, isOnce: boolean): Promise<WebGuard | undefined> {
-    return new Promise((resolve, reject) => new WebHold(spec, resolve, reject).#request(limits, isOnce));
+  /** Asks for a hold. Resolves to undefined if `ifAvailable` and the lock is not free. */
+  static request(
+    spec: WebLockSpec,
+    limits: WaitLimits | undefined,
+    ifAvailable: boolean,
+  ): Promise<WebGuard | undefined> {
+    return new Promise((resolve, reject) => new WebHold(spec, resolve, reject).#request(limits, ifAvailable));
   }
 
   constructor(spec: WebLockSpec, resolve: (guard: WebGuard | undefined) => void, reject: (reason: unknown) => void) {
@@ -69,20 +73,21 @@ export class WebHold implements WebGuard {
     return this.release();
   }
 
-  #request(limits: WaitLimits | undefined, isOnce: boolean): void {
+  #request(limits: WaitLimits | undefined, ifAvailable: boolean): void {
     if (hook !== undefined) hook.begin(this);
     const { name, mode, locks } = this.#spec;
     if (limits !== undefined) {
-      const timeout = isOnce ? Infinity : limits.timeout;
-      this.#registration = onCancel({ ...limits, timeout }, (outcome) => this.#cancel(outcome, limits));
+      // A request that never waits needs no timer; errors show the caller's time-out.
+      const timeout = ifAvailable ? Infinity : limits.timeout;
+      this.#cancellation = onCancel({ ...limits, timeout }, (outcome) => this.#cancel(outcome, limits));
     }
     // The platform accepts only one of the two options, and only its own signals.
-    const how = isOnce ? { mode, ifAvailable: true } as const : { mode, signal: this.#withdrawn.signal };
+    const how = ifAvailable ? { mode, ifAvailable } as const : { mode, signal: this.#withdrawn.signal };
     promised(() => locks.request(name, how, (lock) => this.#onAnswer(lock)))
       .then(() => this.#onEnd(), (error) => this.#onError(error));
     // Deno 2.9.6 queues a shared request with `ifAvailable` behind a waiting exclusive one, instead of refusing it.
-    if (isOnce && runtime() === "deno") void this.#ifItWaits(() => this.#onAnswer(null));
-    if (hook !== undefined && !isOnce) void this.#ifItWaits(() => this.#reportWait());
+    if (ifAvailable && runtime() === "deno") void this.#ifItWaits(() => this.#onAnswer(null));
+    if (hook !== undefined && !ifAvailable) void this.#ifItWaits(() => this.#reportWait());
   }
 
   /**
@@ -134,7 +139,7 @@ export class WebHold implements WebGuard {
 
   #finish(): void {
     this.#isAnswered = true;
-    this.#registration?.end();
+    this.#cancellation?.end();
   }
 
   #reportWait(): void {

@@ -49,7 +49,7 @@ export class FetchServer implements AttachedServer {
       state.holdBack();
       const end = performance.now() + LINGER;
       while (uploads().length > 0 && performance.now() < end) await state.pause(CHECK_EVERY);
-      if (uploads().length === 0) await calmTurn(state, arrived, "timer");
+      if (uploads().length === 0) await calmTurn(state, arrived, "timer"); // even if Node emulates such a server
       if (uploads().length === 0) return;
     }
   }
