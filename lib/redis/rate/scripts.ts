@@ -28,9 +28,11 @@ const bucket = bucketOf("levels");
  * ARGV[2]: the longest wait in µs ("" for any; -1 to take nothing), and then the permits of each budget. Returns the
  * turn, if it is now | 1 wait turn | 0 wait (nothing taken) remaining (of the first budget), and then the budgets of a
  * caller with others, if there is one.
+ *
+ * Two kinds of starts define no functions, which costs the most: of one bucket, that of the last caller, which has the
+ * permits; and of other budgets that allow a start now, with nothing to drop.
  */
 export const start: Script = script(`${begin}
--- One bucket, that of the last caller, which has the permits.
 if missing and not more and callers == ARGV[1] and ARGV[2] ~= '-1' and last < moment and blocked <= moment then
   local limit, span = string.match(ARGV[1], '^%[%[(%d+)%],%[(-%d+)%]%]$')
   limit, span = (limit or 0) + 0, (span or 1) + 0
@@ -44,7 +46,6 @@ if missing and not more and callers == ARGV[1] and ARGV[2] ~= '-1' and last < mo
   end
 end
 ${budgets}
--- Other budgets that allow a start now, with nothing to drop.
 local isFree, isDue = ARGV[2] ~= '-1' and last < moment and blocked <= moment and (isListed or not hasWindow), false
 for i = 1, isFree and n or 0 do
   local p, j = permits[i], 3 * i - 2

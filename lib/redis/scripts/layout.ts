@@ -158,9 +158,8 @@ end
 `,
   // The last holder leaves, and no other waits.
   releaseFree: `${stored}
-if s[5] and KEYS[3] and waiting == 0 and s[2] == ${weightOf("s[5]")} and call('ZREM', KEYS[2], ${
-    memberOf("id", "s[5]")
-  }) == 1 then
+if s[5] and KEYS[3] and waiting == 0 and s[2] == ${weightOf("s[5]")}
+  and call('ZREM', KEYS[2], ${memberOf("id", "s[5]")}) == 1 then
   call('HDEL', KEYS[1], id)
   call('HSET', KEYS[1], 'n', '0', 'r', id)
   call('PEXPIRE', KEYS[1], '${IDLE}')
@@ -211,9 +210,7 @@ end
 if hold then
   local m = ${memberOf("id", "hold")}
   call('HDEL', KEYS[1], id)
-  if call('ZREM', KEYS[2], m) == 1 then code, used = 1, used - ${
-    weightOf("hold")
-  } end -- else it is not counted any more
+  if call('ZREM', KEYS[2], m) == 1 then code, used = 1, used - ${weightOf("hold")} end -- else it no longer counts
 end
 `,
   // What is left in the lives is no hold, and goes when its time is over.
