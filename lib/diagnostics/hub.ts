@@ -139,7 +139,8 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
   #add(resource: Resource, call: object, permits: number): Acquisition {
     const origin = this.#originOf(call);
     const acquisition = this.registry.add(++this.#lastId, resource, call, permits / (resource.unit ?? 1), origin);
-    if (this.#frames && origin.began === undefined) noteCall(acquisition.id, acquisition.group.key); // otherwise it is reported in a later turn
+    // A call that has begun before is reported in a later turn.
+    if (this.#frames && origin.began === undefined) noteCall(acquisition.id, acquisition.group.key);
     return acquisition;
   }
 
