@@ -188,7 +188,7 @@ export class Condition implements Acquirable<Guard> {
       const limits = readWaitOptions(options);
       this.#checkOpen();
       // One for all rounds: it lends nothing before begin(), but notes a cancellation from now on
-      const wait = new LentWait(this.#target, this.#queue, this.#mutex, this.#hold(this.#target));
+      const wait = new LentWait(this.#target, this.#queue, this.#mutex, this.#presentHold(this.#target));
       throwIfAborted(limits);
       if (limits?.timeout === 0) throw timedOutError(this.#target, 0);
       if (limits !== undefined) wait.cancellation = new WaitCancellation(limits, wait, this.#queue);
@@ -214,7 +214,7 @@ export class Condition implements Acquirable<Guard> {
     checkFunction(predicate, "predicate");
     const limits = readWaitOptions(options);
     this.#checkOpen();
-    const hold = this.#hold(this.#target);
+    const hold = this.#presentHold(this.#target);
     throwIfAborted(limits);
     // One for all rounds: it lends nothing before begin(), but notes a cancellation from now on
     const wait = new LentWait(this.#target, this.#queue, this.#mutex, hold);
@@ -248,7 +248,7 @@ export class Condition implements Acquirable<Guard> {
    */
   notify(n: number = 1): void {
     checkInteger(n, "n", 0);
-    this.#hold({ ...this.#target, action: "notify condition" });
+    this.#presentHold({ ...this.#target, action: "notify condition" });
     wake(this.#queue, undefined, n);
   }
 
@@ -278,9 +278,10 @@ export class Condition implements Acquirable<Guard> {
     if (this.#mutex.queue.closed) throw new ClosedError(`${cannot(this.#target)}: lock is closed`);
   }
 
-  #hold(caller: WaitedFor): Hold {
+  /** Returns the present hold of the lock. Throws if there is none, with the operation that `target` names. */
+  #presentHold(target: WaitedFor): Hold {
     const hold = this.#mutex.holder;
-    if (!hold?.held) throw new NotHeldError(`${cannot(caller)}: lock is not held`);
+    if (!hold?.held) throw new NotHeldError(`${cannot(target)}: lock is not held`);
     return hold;
   }
 

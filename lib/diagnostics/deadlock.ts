@@ -59,7 +59,7 @@ function stuckWaits(registry: Registry, until: number): Map<Acquisition, Acquisi
     for (const wait of waits) {
       if (wait.since > until) break; // oldest first
       const holds = runsAround(registry, wait.origin);
-      if (holds.length > 0 && waitsForRelease(wait.resource)) stuck.set(wait, holds);
+      if (holds.length > 0 && waitsForRelease(wait.resource)) stuck.set(wait, holds); // a candidate
     }
   }
   // Removes waits with a holder that may still release, until none is left: each removal may unblock another wait.

@@ -56,7 +56,7 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
 
   /** Notes where and when a call begins. `earlier` is another object of the same call of the user: its place is used. */
   begin(call: object, earlier?: object): void {
-    this.#origins.set(call, this.#origin(earlier && this.#knownOrigin(earlier), performance.now()));
+    this.#origins.set(call, this.#newOrigin(earlier && this.#knownOrigin(earlier), performance.now()));
   }
 
   wait(resource: Resource, call: object, permits: number): void {
@@ -93,7 +93,7 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
     const calls = callsOn(acquisition.group.key);
     const refused = this.registry.refused(calls[0]);
     if (refused === undefined) return;
-    const origin = this.#origin();
+    const origin = this.#newOrigin();
     // The release may be for an earlier acquisition, in a function around the refused one.
     if (calls.includes(acquisition.id) && !refused.origin.site?.isInFunctionOf(origin.site)) return;
     this.notify("wrongRelease", { hold: acquisition, refused, origin });
@@ -145,14 +145,14 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
   }
 
   #originOf(call: object): Origin {
-    return this.#knownOrigin(call) ?? this.#origin();
+    return this.#knownOrigin(call) ?? this.#newOrigin();
   }
 
   #knownOrigin(call: object): Origin | undefined {
     return this.registry.acquisitionOf(call)?.origin ?? this.#origins.get(call);
   }
 
-  #origin(earlier?: Origin, began?: number): Origin {
+  #newOrigin(earlier?: Origin, began?: number): Origin {
     const stack = this.#sites ? earlier ?? captureStack() : undefined;
     return new Origin(this.#frames ? currentFrame() : undefined, stack, began);
   }

@@ -41,7 +41,7 @@ export class PoolState {
   readonly #joinTarget: WaitedFor;
   readonly joiners = new WaitQueue<TakenFailures>();
   /** Created on first use: Cloudflare Workers forbids it at module scope. */
-  #cancelled: AbortController | undefined;
+  #canceller: AbortController | undefined;
   /** One for each running function with a signal of its own. */
   readonly controllers = new Set<AbortController>();
 
@@ -109,7 +109,7 @@ export class PoolState {
   begin(call: Call, needsOwn: boolean): AbortSignal {
     const signal = call.terms?.signal;
     throwIfAborted(call.terms);
-    if (this.closed) throwIfAborted(this.#cancelled); // on Workers, a signal cannot be read in other requests
+    if (this.closed) throwIfAborted(this.#canceller); // on Workers, a signal cannot be read in other requests
     if (!needsOwn && signal === undefined) return this.#signal();
     const controller = sharedController();
     this.controllers.add(controller);
@@ -155,14 +155,14 @@ export class PoolState {
 
   /** Whether `error` is due to an abort of the function's own signal or of the pool's. */
   isCancellation(error: unknown, signal: AbortSignal): boolean {
-    return isCancellation(error, signal) || (this.#cancelled !== undefined && isCancellation(error, this.#signal()));
+    return isCancellation(error, signal) || (this.#canceller !== undefined && isCancellation(error, this.#signal()));
   }
 
   cancel(reason: unknown): void {
     const signal = this.#signal();
     if (signal.aborted) return; // the first reason stays
     this.closed = true;
-    this.#cancelled!.abort(reason);
+    this.#canceller!.abort(reason);
     const cause = reasonOf(signal);
     this.slots.rejectQueued(cause);
     for (const map of this.maps) map.cancel(cause);
@@ -176,7 +176,7 @@ export class PoolState {
   }
 
   #signal(): AbortSignal {
-    return (this.#cancelled ??= sharedController()).signal;
+    return (this.#canceller ??= sharedController()).signal;
   }
 
   #isIdle(): boolean {

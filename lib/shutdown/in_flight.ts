@@ -21,7 +21,7 @@ export abstract class InFlight {
     return 1;
   }
 
-  /** Whether the drain waits for it only while it is not silent. */
+  /** Whether it is an upgraded connection not passed to `webSocket()`: the drain waits for it only until it is silent. */
   get isUndeclared(): boolean {
     return false;
   }

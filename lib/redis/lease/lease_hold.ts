@@ -33,9 +33,9 @@ const lostAt = new WeakMap<Store, number>();
 
 /** Warns of the first loss in a while: a program that ignores `lease.signal` would continue as if it held. */
 function warnOfLoss(store: Store, { message, cause }: LeaseLostError): void {
-  const isQuiet = now() - (lostAt.get(store) ?? -Infinity) >= LOSSES_APART;
+  const isFirst = now() - (lostAt.get(store) ?? -Infinity) >= LOSSES_APART;
   lostAt.set(store, now());
-  if (!isQuiet) return;
+  if (!isFirst) return;
   const why = cause === undefined ? "" : ` (${messageOf(cause)})`;
   const words =
     `A lease was lost. ${message}${why}. Until ten minutes pass without a loss, further losses of this client are in metrics and events alone`;
@@ -53,7 +53,7 @@ export class LeaseHold implements RenewableLease {
   /** When the first command without an answer was sent that sets the end. */
   #askedAt: number | undefined;
   /** Whether the client was closed while it was held. */
-  #wasCut = false;
+  #wasClosed = false;
   /** How it has ended: by its loss, or released. */
   #end: LeaseLostError | "released" | undefined;
   #controller: AbortController | undefined;
@@ -90,7 +90,7 @@ export class LeaseHold implements RenewableLease {
   #refusal(): Error {
     const refusal = `Cannot extend ${this.spec.what}`;
     if (this.#end === "released") return new NotHeldError(`${refusal}: it was released`);
-    const why = this.#wasCut ? ", because the client was closed" : "";
+    const why = this.#wasClosed ? ", because the client was closed" : "";
     return new LeaseLostError(`${refusal}: the lease is lost${why}`, { cause: this.#end });
   }
 
@@ -98,7 +98,7 @@ export class LeaseHold implements RenewableLease {
   async release(): Promise<boolean> {
     const { spec, grant: { id }, deadline } = this;
     if (!this.isHeld()) {
-      if (this.#wasCut) throw explain(`release ${spec.what}`, new ClientClosedError());
+      if (this.#wasClosed) throw explain(`release ${spec.what}`, new ClientClosedError());
       return false;
     }
     this.#end = "released";
@@ -107,18 +107,18 @@ export class LeaseHold implements RenewableLease {
   }
 
   close(): void {
-    this.#wasCut = this.#end === undefined;
-    const isMeant = this.spec.settings.renew === 0; // in Redis it lasts as long as it would have anyway
-    this.#lose("the client was closed", undefined, isMeant);
+    this.#wasClosed = this.#end === undefined;
+    const isExpected = this.spec.settings.renew === 0; // in Redis it lasts as long as it would have anyway
+    this.#lose("the client was closed", undefined, isExpected);
   }
 
-  /** @param isMeant Whether the caller has asked for this end. */
-  #lose(reason: string, cause?: unknown, isMeant = false): void {
+  /** @param isExpected Whether it needs no warning: without renewals, a lease ends with its ttl. */
+  #lose(reason: string, cause?: unknown, isExpected = false): void {
     if (this.#end !== undefined) return;
     const options = cause === undefined ? undefined : { cause };
     const error = this.#end = new LeaseLostError(`Cannot keep ${this.spec.what}: ${reason}`, options);
     this.#ended(true);
-    if (!isMeant) warnOfLoss(this.spec.namespace.store, error);
+    if (!isExpected) warnOfLoss(this.spec.namespace.store, error);
     this.#controller?.abort(error);
   }
 

@@ -104,7 +104,7 @@ ${fill}
 
 /**
  * Counts `starts` of each budget at the moment `at`, below 0 for a reward of a bucket. `former`: the levels of other
- * callers' buckets.
+ * callers' buckets. `spans[i]` is below 0 for a bucket, and nil for a budget that only other callers have.
  */
 export const take = `
   for i = 1, #starts do

@@ -193,7 +193,7 @@ export class MemoryRate {
   /** Takes the entries from this one on off the list, with the starts of each. */
   #cut(index: number): Call[] {
     const cut = this.#entries.splice(index);
-    if (cut.length === 0) return [];
+    if (cut.length === 0) return []; // the last start may have no entry
     const before = this.#entries.at(-1);
     this.#last = before?.turn ?? -Infinity;
     this.#levels = before?.levels ?? [];

@@ -39,15 +39,16 @@ export const MOST_CHECKED = 200;
  * Pieces of Lua, inserted where they are used: defining a function costs a script more than a command. Each names the
  * variables that it reads and sets, beside KEYS, ARGV and the constants of `script.ts`. The state is, for all of them:
  * `fence`, `used`, `last`, `waiting` (the length of the queue), `dirty` (whether the state has to be written); for a lock
- * also `v`, `rest`, `flag`, `holder`, `tail`; else `s`, `seen`, `hold` (that of `id`), `latest`.
+ * also `v` (the stored text), `rest`, `flag`, `holder`, `tail`; else `s` (the fields of the hash), `seen`, `hold` (that of
+ * `id`), `latest`.
  */
 export interface Layout {
   /** Whether all keys of a hold are KEYS[1], so that its waiters alone are in KEYS[2]. */
   readonly isLock: boolean;
-  /** Returns the token at once if the name is free without waiters. Reads me, id, time, stamp; sets v or s, waiting. */
+  /** Grants, and returns the token, if the name is free without waiters. Reads me, id, time, stamp; sets v or s, waiting. */
   readonly acquireFree: string;
-  /** Returns at once if `id` alone holds the name, without waiters. Reads id; sets v or s, waiting. */
-  readonly releaseFree: string;
+  /** Ends the hold of `id`, and returns, if it is the only one, without waiters. Reads id; sets v or s, waiting. */
+  readonly releaseAlone: string;
   /**
    * Sets the state. Reads v or s, waiting, now.
    *
@@ -91,7 +92,7 @@ if v and sub(v, 17, 38) == '-${NONE}' and sub(v, 1, 16) < stamp then
 end
 `,
   // Under maxmemory it is refused here, and goes on with a write that shrinks.
-  releaseFree: `
+  releaseAlone: `
 local v = call('GET', KEYS[1])
 if v and sub(v, 17, 38) == '-' .. id then
   local text = sub(v, 1, 17) .. '${NONE}' .. id .. '${UNSET}'
@@ -157,7 +158,7 @@ if s[2] == '0' and waiting == 0 and not s[5] and s[3] ~= id and s[1] and s[1] < 
 end
 `,
   // The last holder leaves, and no other waits.
-  releaseFree: `${stored}
+  releaseAlone: `${stored}
 if s[5] and KEYS[3] and waiting == 0 and s[2] == ${weightOf("s[5]")}
   and call('ZREM', KEYS[2], ${memberOf("id", "s[5]")}) == 1 then
   call('HDEL', KEYS[1], id)

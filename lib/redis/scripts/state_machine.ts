@@ -143,12 +143,12 @@ return { 0, tonumber(position), fence, math.ceil(soonest), listeners, unfinished
  * "serve" has to follow. Mute 1: this user may not publish.
  */
 function releaseFrom(layout: Layout): Script {
-  const { isLock, releaseFree, read, drop, evict, save } = layout;
+  const { isLock, releaseAlone, read, drop, evict, save } = layout;
   return script(`${commands}
 if #KEYS == 0 then return {} end
 local me, channels, purpose = ARGV[1], ARGV[2], ARGV[3] or ''
 local id = sub(me, 1, 21)
-${releaseFree}${time}${stamp}${writing}${read(true)}
+${releaseAlone}${time}${stamp}${writing}${read(true)}
 local code, unfinished, mute = 0, 0, 0
 if KEYS[3] then${expire(layout)}end
 if purpose == 'force' then ${evict} elseif id ~= '' then

@@ -30,9 +30,9 @@ export async function withBodyEnd(response: Response, call: Call): Promise<Respo
   }
   const reader: Reader = body.getReader();
   const reads: Read[] = [reader.read(), reader.read()];
-  const whole = await complete(reads);
+  const whole = await wholeOf(reads);
   if (whole !== undefined) call.end();
-  const rest = whole ?? passedThrough(reader, reads, call, () => call.end());
+  const rest = whole ?? passThrough(reader, reads, call, () => call.end());
   return new Response(rest, { status, statusText, headers });
 }
 
@@ -41,7 +41,7 @@ export async function withBodyEnd(response: Response, call: Call): Promise<Respo
  * Deno, whose server cannot close connections by force once it has stopped listening.
  */
 export function withCut({ status, statusText }: Response, headers: Headers, reader: Reader, call: Call): Response {
-  return new Response(passedThrough(reader, [], call, () => {}), { status, statusText, headers });
+  return new Response(passThrough(reader, [], call, () => {}), { status, statusText, headers });
 }
 
 /** A read of a body. The platforms' own types for it differ. */
@@ -54,7 +54,7 @@ interface Reader {
 }
 
 /** Returns the body if its first two reads show at once that it has at most one piece. */
-async function complete(reads: readonly Read[]): Promise<Uint8Array<ArrayBuffer> | undefined> {
+async function wholeOf(reads: readonly Read[]): Promise<Uint8Array<ArrayBuffer> | undefined> {
   let whole: Uint8Array | undefined;
   Promise.all(reads).then(([first, second]) => {
     if (second!.done) whole = first!.value ?? new Uint8Array();
@@ -64,7 +64,7 @@ async function complete(reads: readonly Read[]): Promise<Uint8Array<ArrayBuffer>
 }
 
 /** Passes the body on, and reads ahead of the server only by `reads`. */
-function passedThrough(reader: Reader, reads: Read[], call: Call, ended: () => void): ReadableStream<Uint8Array> {
+function passThrough(reader: Reader, reads: Read[], call: Call, ended: () => void): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start(controller) {
       call.onCut = () => {

@@ -51,7 +51,7 @@ export function sendByDeno<R>(call: Call, info: DenoInfo, answer: R): R | Respon
   const ended = () => call.end();
   info.completed.then(ended, ended);
   if (!(answer instanceof Response) || call.request.method === "HEAD") return answer;
-  if (isWhole) return inPieces(answer, body, call);
+  if (isWhole) return sendInPieces(answer, body, call);
   return body === undefined || body.locked ? answer : withCut(answer, answer.headers, answer.body!.getReader(), call);
 }
 
@@ -61,7 +61,7 @@ function isAwaited({ servers }: ShutdownState): boolean {
 }
 
 /** Returns the response with its complete body split into pieces, so that its end is not reported while most is unsent. */
-function inPieces(response: Response, whole: string | Uint8Array, call: Call): Response {
+function sendInPieces(response: Response, whole: string | Uint8Array, call: Call): Response {
   const bytes = typeof whole === "string" ? new TextEncoder().encode(whole) : whole;
   const headers = new Headers(response.headers);
   headers.set("content-length", String(bytes.length));
@@ -80,22 +80,22 @@ let responseField: symbol | undefined;
  * a stream, which is slow. Without these fields, streams are cut only by the end of the process.
  */
 function bodyOf(response: Response): ReadableStream | string | Uint8Array | undefined {
-  lazyBodyField ??= fieldOf(response, "lazy static body");
-  const lazy = read(response, lazyBodyField);
+  lazyBodyField ??= symbolOf(response, "lazy static body");
+  const lazy = valueOf(response, lazyBodyField);
   if (isWholeBody(lazy)) return lazy;
-  responseField ??= fieldOf(response, "response");
-  const { body } = Object(read(response, responseField)) as { body?: { streamOrStatic?: unknown } | null };
+  responseField ??= symbolOf(response, "response");
+  const { body } = Object(valueOf(response, responseField)) as { body?: { streamOrStatic?: unknown } | null };
   const made = body?.streamOrStatic;
   if (made instanceof ReadableStream) return made;
   const { body: whole, consumed } = Object(made) as { body?: unknown; consumed?: unknown };
   return consumed === false && isWholeBody(whole) ? whole : undefined;
 }
 
-function fieldOf(holder: object, name: string): symbol | undefined {
+function symbolOf(holder: object, name: string): symbol | undefined {
   return Object.getOwnPropertySymbols(holder).find(({ description }) => description === name);
 }
 
-function read(holder: object, field: symbol | undefined): unknown {
+function valueOf(holder: object, field: symbol | undefined): unknown {
   return field && (holder as Record<symbol, unknown>)[field];
 }
 
@@ -118,7 +118,7 @@ export function isUploading({ request, info, stage }: Call): boolean {
   if (stage === "held" || !isDenoInfo(info)) return false;
   try {
     const body = mayHaveBody(request.headers) ? request.body : null;
-    return body !== null && (read(body, fieldOf(body, "[[state]]")) ?? "readable") === "readable";
+    return body !== null && (valueOf(body, symbolOf(body, "[[state]]")) ?? "readable") === "readable";
   } catch {
     return false; // the response has been sent
   }

@@ -48,8 +48,10 @@ export class NodeServer implements AttachedServer {
     this.#connections = new Http1Connections(state, label);
     this.#sessions = new Http2Sessions(state, label);
     // Newer versions of node:http2 close their sessions in close(); the inherited close() of node:net does not.
-    const net = isHttp2(server) ? builtin<{ Server: { prototype: HttpServer } }>("net")?.Server.prototype : undefined;
-    this.#close = (net ?? server).close;
+    const inherited = isHttp2(server)
+      ? builtin<{ Server: { prototype: HttpServer } }>("net")?.Server.prototype
+      : undefined;
+    this.#close = (inherited ?? server).close;
     const { emit } = server;
     const intercepting = (event: string, ...args: unknown[]): boolean => {
       const [first, second] = args;
