@@ -19,6 +19,8 @@ const FEW = 64;
 
 /** One budget of a {@linkcode KeyedRateLimiter}: the same numbers for each key. */
 export interface KeyedRateLimiterBudget<K> {
+  /** How its starts are counted. */
+  readonly kind: "window" | "bucket";
   /** Maximum number of starts of a key in any window. Starts already made count against a new value. */
   limit: number;
   /** The length of the window in milliseconds. Starts already made count against a new value. */
@@ -80,7 +82,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @param options Its name, its kind, and how many calls may wait for each key.
    * @throws {TypeError | RangeError} As with one budget, and when the list is empty.
    */
-  constructor(budgets: readonly Pick<RateBudget, "limit" | "interval" | "kind">[], options?: RateOptions);
+  constructor(budgets: readonly RateBudget[], options?: RateOptions);
   constructor(...args: unknown[]) {
     const { terms, name, maxWaiting } = readBudgets(args);
     this.#shared = budgetsOf(terms, maxWaiting);

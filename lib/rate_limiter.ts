@@ -45,6 +45,8 @@ export interface RateOptions extends MaxWaitingOptions {
 
 /** One budget of a {@linkcode RateLimiter}. */
 export interface RateLimiterBudget {
+  /** How its starts are counted. */
+  readonly kind: "window" | "bucket";
   /** Maximum number of starts in any window. Starts already made count against a new value. */
   limit: number;
   /** The length of the window in milliseconds. Starts already made count against a new value. */
@@ -116,7 +118,7 @@ export class RateLimiter {
    * @param options Its name, its kind, and how many calls may wait.
    * @throws {TypeError | RangeError} As with one budget, and when the list is empty.
    */
-  constructor(budgets: readonly Pick<RateBudget, "limit" | "interval" | "kind">[], options?: RateOptions);
+  constructor(budgets: readonly RateBudget[], options?: RateOptions);
   constructor(...args: unknown[]) {
     const { terms, name, maxWaiting } = readBudgets(args);
     const target = describe("rate-limiter", "acquire rate limiter", name);

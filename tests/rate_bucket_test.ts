@@ -7,6 +7,13 @@ import { flushMicrotasks, states, watch, withFakeTime } from "./_tools.ts";
 
 const kind = "bucket";
 
+test("bucket: each budget names its kind", () => {
+  const budgets = [{ limit: 1, interval: 10 }, { limit: 2, interval: 20, kind }] as const;
+  for (const limiter of [new RateLimiter(budgets), new KeyedRateLimiter<string>(budgets)]) {
+    assert.deepEqual(limiter.budgets.map(({ kind }) => kind), ["window", "bucket"]);
+  }
+});
+
 test("bucket: a burst of its limit, then even starts in order", () =>
   withFakeTime(async (time) => {
     const api = new RateLimiter(4, 100, { kind });

@@ -16,12 +16,12 @@ import { currentProcess } from "../internal/platform.ts";
 
 /** Options of {@linkcode watchdog}. Times are in ms; `Infinity` turns a search off. */
 export interface WatchdogOptions {
-  /** How long a call may wait. Default: 10,000. */
+  /** How long a call may wait, in ms. Default: 10,000. */
   readonly waited?: number | undefined;
-  /** How long a hold may last. Default: 10,000. */
+  /** How long a hold may last, in ms. Default: 10,000. */
   readonly held?: number | undefined;
   /**
-   * How long a wait in a deadlock may last. Default: 1,000. With "reject", a call that would wait for a hold of its own
+   * How long a wait in a deadlock may last, in ms. Default: 1,000. With "reject", a call that would wait for a hold of its own
    * `run` rejects at once with a {@linkcode DeadlockError}; other deadlocks are reported after 1,000 ms.
    */
   readonly self?: number | "reject" | undefined;

@@ -30,6 +30,10 @@ export class Budget<R> {
     return this.#remaining();
   }
 
+  get kind(): Terms["kind"] {
+    return this.#terms.kind;
+  }
+
   get limit(): number {
     return this.#terms.limit;
   }

@@ -17,14 +17,14 @@ import { checkSignalNames } from "./os_signals.ts";
 /** How {@linkcode GracefulShutdown} behaves. All times are in milliseconds. */
 export interface GracefulShutdownOptions {
   /**
-   * Time limit of the whole shutdown, from the first signal on, including `delay` and clean-up steps. At its end, work
+   * Time limit of the whole shutdown in ms, from the first signal on, including `delay` and clean-up steps. At its end, work
    * in flight is cut. With `Infinity`, only a second signal cuts work. Default: 10,000.
    */
   readonly grace?: number | undefined;
   /** OS signals that start the shutdown; `[]` means none. Default: SIGINT and SIGTERM. */
   readonly signals?: readonly string[] | undefined;
   /**
-   * Time after the first OS signal during which further signals have no effect. Wrappers (dumb-init, `deno task`, `npm
+   * Time in ms after the first OS signal during which further signals have no effect. Wrappers (dumb-init, `deno task`, `npm
    * start`, `node --watch`) and frameworks forward the first signal; later signals force the shutdown. Default: 250.
    */
   readonly debounce?: number | undefined;
@@ -35,14 +35,14 @@ export interface GracefulShutdownOptions {
    * () => registry.leave()`. Its error is in the report, and the shutdown continues. Default: 0.
    */
   readonly delay?: number | ((forced: AbortSignal) => unknown) | undefined;
-  /** Time of silence after which a connection is closed as idle, once the listener is closed. Default: 100. */
+  /** Time of silence in ms after which a connection is closed as idle, once the listener is closed. Default: 100. */
   readonly idle?: number | undefined;
   /**
    * How to treat requests that arrive on existing connections once the listener is closed: `"serve"` serves them with
    * `Connection: close`; `"refuse"` sends 503 with `Retry-After`. Default: `"serve"`.
    */
   readonly late?: "serve" | "refuse" | undefined;
-  /** When refused clients should come back, rounded up to whole seconds. Default: 1,000. */
+  /** When refused clients should come back, in ms, rounded up to whole seconds. Default: 1,000. */
   readonly retryAfter?: number | undefined;
   /** Whether the service has started. If false, `ready` is false until you set it to true. Default: true. */
   readonly ready?: boolean | undefined;

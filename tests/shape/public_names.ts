@@ -38,11 +38,11 @@ const LOCAL: Readonly<Record<string, string>> = {
   SingleFlight: "name run has forget size",
   KeyedRateLimiter:
     `name ${ACQUIRABLE} limit interval budgets remaining block reward penalty retryAfter waiting size cancel closed`,
-  KeyedRateLimiterBudget: "limit interval remaining",
+  KeyedRateLimiterBudget: "kind limit interval remaining",
   RateLimiter:
     `name ${ACQUIRABLE} wrap waiting limit interval budgets remaining block reward penalty retryAfter cancel ` +
     "closed",
-  RateLimiterBudget: "limit interval remaining",
+  RateLimiterBudget: "kind limit interval remaining",
   RateBudget: "limit interval kind",
   RateOptions: "name maxWaiting kind",
   KeyedSemaphore: `name ${ACQUIRABLE} at value locked waiting size cancel closed`,
