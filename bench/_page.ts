@@ -158,7 +158,7 @@ function bars(title: string, subtitle: string, figures: readonly Measured[], uni
       height: { step: 24 },
       encoding: {
         y: { field: "contender", type: "nominal", sort: null, axis: { title: null } },
-        x: { field: "value", type: "quantitative", axis: { title: null, format: ",.0f", tickCount: 3 } },
+        x: { field: "value", type: "quantitative", axis: { title: null, format: ",.0f", tickCount: 3, grid: false } },
       },
       layer: [
         {
@@ -174,7 +174,7 @@ function bars(title: string, subtitle: string, figures: readonly Measured[], uni
     config: {
       background: "transparent",
       view: { stroke: null },
-      axis: { labelColor: TEXT, gridColor: GRID, domainColor: GRID, tickColor: GRID, labelFontSize: 14 },
+      axis: { labelColor: TEXT, domainColor: GRID, tickColor: GRID, labelFontSize: 14 },
     },
   };
 }

@@ -281,7 +281,8 @@ export const scenes: Readonly<Record<string, Scene>> = {
       const play = (lane: Lane, i: number) =>
         stage.part(lane, i, (_signal, inside) =>
           group.run(async (signal) => {
-            const stopped = new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+            const aborted = new DOMException("aborted", "AbortError"); // by another task's failure
+            const stopped = new Promise((_, reject) => signal.addEventListener("abort", () => reject(aborted)));
             const fail = async () => {
               await stage.sleep(stage.settings.work / 2);
               throw new Error("no");
