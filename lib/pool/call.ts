@@ -11,12 +11,12 @@ import { Waiter } from "../internal/wait_queue.ts";
 import type { WaitedFor } from "../internal/waited_for.ts";
 import type { TaskOptions } from "./types.ts";
 
-/** What a call asks for by its options, and its place among calls whose priority is not 0. */
-export interface CallTerms extends WaitLimits {
+/** The options of a call as read, and its place in the heap of {@linkcode CallQueue}. */
+export interface CallOptions extends WaitLimits {
   readonly priority: number;
-  /** Its number among the calls of its queue. */
+  /** Its number in the order in which calls joined the heap. */
   turn: number;
-  /** Its index in the heap. */
+  /** Its index in the heap. Like `turn`, unused for priority 0. */
   index: number;
   /** The starts that it takes in a pool with a rate. Default: one of each budget. */
   readonly starts?: Starts | undefined;
@@ -25,13 +25,13 @@ export interface CallTerms extends WaitLimits {
 /** One use of a slot, from its wait to its end. It has few fields, as many calls may be queued. */
 export class Call extends Waiter<void> {
   /** Undefined for a call without options. */
-  readonly terms: CallTerms | undefined;
+  readonly options: CallOptions | undefined;
   /** Set while its function runs, if that has a signal of its own, to which `link` passes on the caller's. */
   own: { readonly controller: AbortController; readonly link: Cancellation | undefined } | undefined = undefined;
 
-  constructor(target: WaitedFor, terms: CallTerms | undefined) {
+  constructor(target: WaitedFor, options: CallOptions | undefined) {
     super(target);
-    this.terms = terms;
+    this.options = options;
   }
 }
 

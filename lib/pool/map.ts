@@ -42,10 +42,13 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   // The phase only moves on. #running > 0 implies "pulling" or "ending". The signal of #controller is aborted exactly if
   // the map ended early.
   #phase: MapPhase = "unread";
+  /** The number of functions that run. */
   #running = 0;
+  /** The number of items for which the function was called. */
   #started = 0;
   /** Whether it waits for an item or a slot: one wait at a time. */
   #isWaiting = false;
+  /** The option `buffer`; Infinity from toArray() on. */
   #buffer: number;
   /** Kept until the reader gets it. */
   #earlyEnd: EarlyEnd | undefined;
@@ -54,15 +57,17 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   readonly #results: Results<R>;
   readonly #controller: AbortController = sharedController();
   readonly #signal: AbortSignal = this.#controller.signal;
+  /** The use of a slot that all items share while no observer is on. */
   readonly #call: Call;
   /** Opened by the first pull. */
   #source: Source<T> | undefined;
+  /** Cancels the map when the caller's signal aborts. */
   #link: Cancellation | undefined;
   /** Resumes `#drive`. */
   #wake: (() => void) | undefined;
 
   static {
-    exposeState(PoolMap, (one) => [one.#phase, one.#running, one.#started, one.#results]);
+    exposeState(PoolMap, (map) => [map.#phase, map.#running, map.#started, map.#results]);
     show(PoolMap, "MapResults", []);
   }
 
@@ -130,7 +135,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     this.#pool.maps.add(this);
     const { signal } = this.#job;
     try {
-      this.#pool.admit(this.#pool.mapping, { signal });
+      this.#pool.admit(this.#pool.mapTarget, { signal });
       if (signal !== undefined) this.#link = onCancel({ signal }, () => this.cancel(reasonOf(signal)));
     } catch (refusal) {
       this.cancel(refusal);
@@ -164,15 +169,18 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   /** Whether enough results were read, since pulling stopped for lack of room, to be worth a wake-up. */
   #hasRoomAgain(): boolean {
     const room = Math.max(this.#buffer, this.#maxRunning());
-    return this.#results.ahead === room - Math.max(room >> 2, 1);
+    return this.#results.ahead === room - Math.max(room >> 2, 1); // a quarter of it; equal at one read only
   }
 
-  /** While all functions run, an asynchronous source is asked for one item ahead, so that it works meanwhile. */
+  /**
+   * Whether to ask for an item now. While all functions run, an asynchronous source is asked for one item ahead, so that
+   * it works meanwhile.
+   */
   #canPull(): boolean {
     if (this.#phase !== "pulling" || this.#isWaiting) return false;
-    const most = this.#maxRunning();
-    if (this.#running >= most) return this.#source?.canAskAhead === true;
-    return this.#results.ahead < most || this.#results.ahead < this.#buffer;
+    const limit = this.#maxRunning();
+    if (this.#running >= limit) return this.#source?.canAskAhead === true;
+    return this.#results.ahead < limit || this.#results.ahead < this.#buffer;
   }
 
   /**
@@ -206,7 +214,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
       await ready;
     } catch (error) {
       this.#fail(error); // if the map was stopped, its own signal has ended the wait
-      call = undefined;
+      call = undefined; // it has no slot
     }
     this.#isWaiting = false;
     this.#noticeEnd();
@@ -215,6 +223,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     this.#pullOrEnd();
   }
 
+  /** Stops pulling if the source has ended. */
   #noticeEnd(): void {
     if (this.#source!.state === "over" && this.#phase === "pulling") this.#phase = "ending";
   }
@@ -229,7 +238,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
 
   #newCall(): Call {
     const { priority } = this.#job;
-    return new Call(this.#pool.mapping, { signal: this.#signal, timeout: Infinity, priority, turn: 0, index: 0 });
+    return new Call(this.#pool.mapTarget, { signal: this.#signal, timeout: Infinity, priority, turn: 0, index: 0 });
   }
 
   #start(call: Call, item: T): void {

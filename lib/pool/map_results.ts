@@ -51,7 +51,7 @@ export class Results<R> {
     this.collected = ready;
   }
 
-  /** Adds a pending result. Returns its place, or undefined if results are collected. */
+  /** Adds a pending result. Returns its node, or undefined if results are collected. */
   add(index: number): ResultNode<R> | undefined {
     this.ahead++;
     if (this.collected !== undefined) return undefined;
@@ -60,7 +60,7 @@ export class Results<R> {
     return node;
   }
 
-  /** Stores a result that is ready. */
+  /** Stores a result that is ready. `node` is what `add` returned. */
   fill(node: ResultNode<R> | undefined, index: number, value: R): void {
     if (node === undefined || this.collected !== undefined) {
       this.collected![index] = value;
@@ -102,10 +102,10 @@ export class Results<R> {
    * whether a read got the error.
    */
   end(end: { readonly error: unknown } | undefined): boolean {
-    const [first, ...others] = this.#readers;
-    if (first === undefined) return false;
+    const [firstReader, ...others] = this.#readers;
+    if (firstReader === undefined) return false;
     this.#readers = [];
-    first(end === undefined ? { value: undefined, done: true } : new Rejection(end.error));
+    firstReader(end === undefined ? { value: undefined, done: true } : new Rejection(end.error));
     for (const reader of others) reader({ value: undefined, done: true });
     return end !== undefined;
   }

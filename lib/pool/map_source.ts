@@ -46,8 +46,8 @@ export class Source<T> {
   /** Moves on to the next item or the end. Returns a promise if the caller has to wait for it. */
   ask(): Promise<void> | undefined {
     this.state = "over"; // unless an item comes
-    const step = this.#iterator.next();
-    return isThenable(step) ? this.#later(step) : this.#accept(step);
+    const result = this.#iterator.next();
+    return isThenable(result) ? this.#acceptLater(result) : this.#accept(result);
   }
 
   /** Takes the item that has arrived. */
@@ -58,30 +58,31 @@ export class Source<T> {
     return item;
   }
 
-  async #later(step: PromiseLike<IteratorResult<T, unknown>>): Promise<void> {
+  async #acceptLater(pending: PromiseLike<IteratorResult<T, unknown>>): Promise<void> {
     this.state = "owing";
-    let answer;
+    let result;
     try {
-      answer = await step;
+      result = await pending;
     } finally {
       this.state = "over"; // unless an item has come
     }
-    return this.#accept(answer);
+    return this.#accept(result);
   }
 
-  /** Reads each member once, because members may be getters. */
-  #accept(step: IteratorResult<T | PromiseLike<T>, unknown>): Promise<void> | undefined {
-    if (Object(step) !== step) must(false, "the next of source", "return an object", step); // called for each item
-    if (step.done) return undefined;
-    const item = step.value as T | PromiseLike<T>;
-    if (!this.#isAsync && isThenable(item)) return this.#awaited(item);
+  /** Stores the item of a result. Reads each member once, because members may be getters. */
+  #accept(result: IteratorResult<T | PromiseLike<T>, unknown>): Promise<void> | undefined {
+    // must() is called only to throw, because this runs for each item.
+    if (Object(result) !== result) must(false, "the next of source", "return an object", result);
+    if (result.done) return undefined;
+    const item = result.value as T | PromiseLike<T>;
+    if (!this.#isAsync && isThenable(item)) return this.#acceptPromised(item);
     this.#item = item;
     this.state = "full";
     return undefined;
   }
 
   /** A synchronous source stays open when a promise in it is rejected. */
-  async #awaited(item: PromiseLike<T>): Promise<void> {
+  async #acceptPromised(item: PromiseLike<T>): Promise<void> {
     this.state = "open";
     this.#item = await item;
     this.state = "full";

@@ -114,8 +114,8 @@ export class Pool implements AsyncDisposable {
   constructor(limit: number, options?: PoolOptions) {
     checkCount(limit, "limit", 1);
     const queueOptions = readQueueOptions(options);
-    const isRate = isNamed(options, "RateLimiter"); // it would pass for options without a rate
-    must(!isRate, "options", "not be a RateLimiter itself: pass it as { rate }", options);
+    const isLimiter = isNamed(options, "RateLimiter"); // it would pass for options without a rate
+    must(!isLimiter, "options", "not be a RateLimiter itself: pass it as { rate }", options);
     const { rate } = options ?? {};
     const { starts, copy } = stateOf<{ starts?: StartQueue; copy?: typeof COPY } | undefined>(rate) ?? {};
     const remedy = " (await any other limiter in the function)";
@@ -231,8 +231,8 @@ export class Pool implements AsyncDisposable {
   async createTask<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: TaskOptions): Promise<Task<T>> {
     checkFunction(fn, "fn");
     const state = this.#state;
-    const call = state.call(state.creating, options);
-    await state.slot(call);
+    const call = state.newCall(state.createTarget, options);
+    await state.takeSlot(call);
     try {
       state.begin(call, true);
     } catch (error) {
@@ -261,7 +261,7 @@ export class Pool implements AsyncDisposable {
   run<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: TaskOptions): Promise<T> {
     try {
       checkFunction(fn, "fn");
-      return this.#state.run(this.#state.call(this.#state.running, options), fn);
+      return this.#state.run(this.#state.newCall(this.#state.runTarget, options), fn);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -295,10 +295,10 @@ export class Pool implements AsyncDisposable {
     const state = this.#state;
     return alike(fn, function (this: This, ...args: A) {
       try {
-        const call = state.call(state.running, undefined);
+        const call = state.newCall(state.runTarget, undefined);
         // `then` keeps 530 bytes per queued call where `await` keeps 790 (Node 26); copying them takes most of the time
         // of many calls.
-        return (state.slot(call) ?? NEXT_TURN).then(async (): Promise<Awaited<R>> => {
+        return (state.takeSlot(call) ?? NEXT_TURN).then(async (): Promise<Awaited<R>> => {
           try {
             state.begin(call, false);
             return await callIn(call, () => Reflect.apply(fn, this, args), undefined);
@@ -363,7 +363,7 @@ export class Pool implements AsyncDisposable {
     options?: MapOptions<S>,
   ): MapResults<MapResult<R, S>> {
     const job = checkMap(source, fn, options);
-    this.#state.admit(this.#state.mapping);
+    this.#state.admit(this.#state.mapTarget);
     return new PoolMap(this.#state, job);
   }
 
@@ -419,7 +419,7 @@ export class Pool implements AsyncDisposable {
   }
 }
 
-/** Reads each option once. */
+/** Checks the arguments of `map`, and reads each option once. */
 function checkMap<T, R, S extends boolean>(
   source: MapSource<T>,
   fn: MapFunction<T, R>,
@@ -433,12 +433,12 @@ function checkMap<T, R, S extends boolean>(
   checkCount(buffer, "buffer", 1);
   checkBoolean(settled, "settled");
   if (signal !== undefined) checkSignal(signal);
-  const called = (settled ? settling(fn) : fn) as MapFunction<T, MapResult<R, S>>;
-  return { source, fn: called, ordered, buffer, signal, priority: readPriority(options ?? {}) };
+  const mapFn = (settled ? withSettledResults(fn) : fn) as MapFunction<T, MapResult<R, S>>;
+  return { source, fn: mapFn, ordered, buffer, signal, priority: readPriority(options ?? {}) };
 }
 
-/** The function of a map with settled results: it never fails. */
-function settling<T, R>(fn: MapFunction<T, R>): MapFunction<T, PromiseSettledResult<Awaited<R>>> {
+/** Returns the function of a map with settled results, which never fails. */
+function withSettledResults<T, R>(fn: MapFunction<T, R>): MapFunction<T, PromiseSettledResult<Awaited<R>>> {
   return async (item, index, signal) => {
     try {
       return { status: "fulfilled", value: await fn(item, index, signal) };

@@ -15,6 +15,7 @@ import { CallQueue } from "./call_queue.ts";
 
 export class Slots implements Served {
   // queue.size > 0 implies that no slot is free or that the first call waits for its start.
+  /** The number of slots taken. */
   active = 0;
   /** Later calls may get slots when it changes: call {@linkcode Slots.serve} then. */
   limit: number;
@@ -22,7 +23,7 @@ export class Slots implements Served {
   readonly #onServed: () => void;
   readonly queue = new CallQueue(this);
   /** Set exactly while the first call waits for its starts in the queue of the rate limiter. */
-  starting: StartWaiter | undefined;
+  startWaiter: StartWaiter | undefined;
 
   /** @param onServed Called after slots became free or calls left the queue, unless a call waits for its start. */
   constructor(limit: number, rate: StartQueue | undefined, onServed: () => void) {
@@ -45,6 +46,7 @@ export class Slots implements Served {
     return step(() => this.rate!.tryStart(startsOf(call, this.rate!)) && this.#occupy(call));
   }
 
+  /** Takes a free slot. */
   #occupy(call: Call): true {
     this.active++;
     if (hook !== undefined) reportGrant(call);
@@ -53,7 +55,7 @@ export class Slots implements Served {
 
   /** Waits for what {@linkcode Slots.tryTake} did not get. */
   wait(call: Call): Promise<void> {
-    const granted = this.queue.wait(call, call.terms);
+    const granted = this.queue.wait(call, call.options);
     if (this.rate !== undefined) {
       this.serve(); // the call may be the first one now
       if (timersEndWithRequest) this.rate.serveAlong(call);
@@ -87,11 +89,11 @@ export class Slots implements Served {
     for (let first; this.active < this.limit && (first = this.queue.peek()) !== undefined;) {
       if (this.rate !== undefined) {
         const { end } = this.rate.waits;
-        if (end !== undefined) return this.rejectQueued(end.reason);
+        if (end !== undefined) return this.rejectQueued(end.reason); // the rate limiter was cancelled
         const starts = startsOf(first, this.rate);
         if (!this.rate.tryStart(starts)) return this.#waitForStart(this.rate, starts);
       }
-      this.#grantFirst(); // another one if an observer of the start has cancelled the first
+      this.#grantFirst(); // grants a later call if an observer of the start has cancelled the first
     }
     this.#leaveRate(); // no call could use a start: it would be lost
     this.#onServed();
@@ -99,17 +101,19 @@ export class Slots implements Served {
 
   /** Waits for the starts of the first call. Another call may need a different number. */
   #waitForStart(rate: StartQueue, starts: Starts): void {
-    if (this.starting?.starts.every((each, i) => each === starts[i])) return;
+    if (this.startWaiter?.starts.every((each, i) => each === starts[i])) return;
     this.#leaveRate();
-    this.starting = new StartWaiter(rate.target, starts);
-    rate.waits.join(this.starting, (rejection) => {
-      this.starting = undefined;
+    this.startWaiter = new StartWaiter(rate.target, starts);
+    rate.waits.join(this.startWaiter, (rejection) => {
+      this.startWaiter = undefined;
+      // Undefined: the starts were granted.
       if (rejection === undefined && this.active < this.limit) this.#grantFirst();
       this.serve();
     });
     rate.setTimer();
   }
 
+  /** Grants a slot to the first call, if any is left. */
   #grantFirst(): void {
     const call = this.queue.take();
     if (call === undefined) return;
@@ -117,13 +121,14 @@ export class Slots implements Served {
     grant(call, undefined);
   }
 
+  /** Leaves the queue of the rate limiter, where later waiters may start now. */
   #leaveRate(): void {
-    const waiter = this.starting;
-    this.starting = undefined;
+    const waiter = this.startWaiter;
+    this.startWaiter = undefined;
     if (waiter !== undefined && remove(this.rate!.waits, waiter)) this.rate!.serve();
   }
 }
 
-function startsOf({ terms }: Call, rate: StartQueue): Starts {
-  return terms?.starts ?? rate.budgets.one;
+function startsOf({ options }: Call, rate: StartQueue): Starts {
+  return options?.starts ?? rate.budgets.one;
 }

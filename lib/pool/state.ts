@@ -32,15 +32,18 @@ export class PoolState {
   readonly name: string | undefined;
   readonly slots: Slots;
   readonly failures: UnobservedFailures;
-  /** The ways to use a slot. */
-  readonly creating: WaitedFor;
-  readonly running: WaitedFor;
-  readonly mapping: WaitedFor;
+  /** The ways to use a slot, as messages and observers name them. */
+  readonly createTarget: WaitedFor;
+  readonly runTarget: WaitedFor;
+  readonly mapTarget: WaitedFor;
   readonly maps: Set<MapInProgress> = new Set<MapInProgress>();
   readonly #maxWaiting: number;
   readonly #joinTarget: WaitedFor;
   readonly joiners = new WaitQueue<TakenFailures>();
-  /** Created on first use: Cloudflare Workers forbids it at module scope. */
+  /**
+   * Aborted by cancel(); its signal is that of the pool. Created on first use: Cloudflare Workers forbids it at module
+   * scope.
+   */
   #canceller: AbortController | undefined;
   /** One for each running function with a signal of its own. */
   readonly controllers = new Set<AbortController>();
@@ -59,9 +62,9 @@ export class PoolState {
       // Rather than for a start or for the end of a pause.
       waitsForRelease: () => this.slots.limit > 0 && this.slots.active >= this.slots.limit,
     });
-    this.creating = { ...targetOf(name === undefined ? "create task" : "create task in pool"), isStart: true };
-    this.running = targetOf("run in pool");
-    this.mapping = targetOf("map in pool");
+    this.createTarget = { ...targetOf(name === undefined ? "create task" : "create task in pool"), isStart: true };
+    this.runTarget = targetOf("run in pool");
+    this.mapTarget = targetOf("map in pool");
     this.#joinTarget = describe(UNOBSERVED, "join pool", name);
   }
 
@@ -77,25 +80,26 @@ export class PoolState {
     throwIfAborted(limits);
   }
 
+  /** The pool in messages. */
   get title(): string {
     return named("pool", this.name);
   }
 
-  /** Checks a call of `run` or `createTask`. */
-  call(target: WaitedFor, options: TaskOptions | undefined): Call {
+  /** Creates the call of `run` or `createTask`. Throws if it is not admitted. */
+  newCall(target: WaitedFor, options: TaskOptions | undefined): Call {
     const { rate } = this.slots;
     const call = options === undefined ? new Call(target, undefined) : readCall(target, options, rate);
     rate?.waits.checkOpen(rate.target);
-    this.admit(target, call.terms);
+    this.admit(target, call.options);
     return call;
   }
 
   /** Takes the slot of a call, or waits for it. Undefined if it need not wait. */
-  slot(call: Call): Promise<void> | undefined {
+  takeSlot(call: Call): Promise<void> | undefined {
     const { slots } = this;
     if (slots.tryTake(call)) return undefined;
     const { size } = slots.queue;
-    if (size >= this.#maxWaiting && call.terms?.timeout !== 0) throw refused(call, size);
+    if (size >= this.#maxWaiting && call.options?.timeout !== 0) throw refused(call, size);
     return slots.wait(call);
   }
 
@@ -103,14 +107,14 @@ export class PoolState {
    * Returns the signal for the function of a call that has its slot: the pool's, unless the function needs its own or
    * the caller's signal has to reach it. Throws if the call was cancelled after the grant.
    *
-   * @param needsOwn Whether the function may listen. It gets a signal of its own, so that it leaves no listener on the
-   *   shared signal.
+   * @param needsOwnSignal Whether the function may listen. It gets a signal of its own, so that it leaves no listener on
+   *   the shared signal.
    */
-  begin(call: Call, needsOwn: boolean): AbortSignal {
-    const signal = call.terms?.signal;
-    throwIfAborted(call.terms);
+  begin(call: Call, needsOwnSignal: boolean): AbortSignal {
+    const signal = call.options?.signal;
+    throwIfAborted(call.options);
     if (this.closed) throwIfAborted(this.#canceller); // on Workers, a signal cannot be read in other requests
-    if (!needsOwn && signal === undefined) return this.#signal();
+    if (!needsOwnSignal && signal === undefined) return this.#signal();
     const controller = sharedController();
     this.controllers.add(controller);
     const link = signal && onCancel({ signal }, () => controller.abort(reasonOf(signal)));
@@ -123,7 +127,7 @@ export class PoolState {
    * memory for each.
    */
   async run<T>(call: Call, fn: (signal: AbortSignal) => T | PromiseLike<T>): Promise<T> {
-    await this.slot(call);
+    await this.takeSlot(call);
     let result;
     try {
       result = await this.#start(call, fn); // awaited, not just returned, so that an error's stack shows the caller
@@ -136,7 +140,7 @@ export class PoolState {
   }
 
   #start<T>(call: Call, fn: (signal: AbortSignal) => T): T {
-    return callIn(call, fn, this.begin(call, fn.length > 0));
+    return callIn(call, fn, this.begin(call, fn.length > 0)); // without parameters, it cannot see its signal
   }
 
   /** Frees the slot after the function of a call has ended or {@linkcode PoolState.begin} threw. */

@@ -48,6 +48,7 @@ export class RunningTask<T> implements Task<T> {
   #result: Promise<T> | undefined;
   readonly #pool: PoolState;
   readonly #controller: AbortController;
+  /** Resolves when the function has ended and the status is final. Never rejects. */
   readonly #ended: Promise<void>;
 
   /** Starts `fn` in the slot of `call`, which has a signal of its own. */
@@ -59,7 +60,7 @@ export class RunningTask<T> implements Task<T> {
 
   get result(): Promise<T> {
     this.#pool.failures.observe(this);
-    return this.#result ??= this.#settled();
+    return this.#result ??= this.#awaitResult();
   }
 
   get signal(): AbortSignal {
@@ -87,7 +88,7 @@ export class RunningTask<T> implements Task<T> {
   }
 
   /** Asynchronous throughout, so that an error's stack shows the awaiting code. */
-  async #settled(): Promise<T> {
+  async #awaitResult(): Promise<T> {
     await this.#ended;
     if (this.#status === "fulfilled") return this.#outcome as T;
     throw this.#outcome;

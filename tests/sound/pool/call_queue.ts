@@ -6,14 +6,14 @@ export function assertSoundCallQueue(queue: CallQueue): void {
   const { heap, size } = queue;
   const isHeap = heap.every((call, i) => {
     const parent = heap[(i - 1) >> 1];
-    return call.waits && call.terms!.index === i && (parent === undefined || isBefore(parent, call));
+    return call.waits && call.options!.index === i && (parent === undefined || isBefore(parent, call));
   });
-  const isList = waitersOf(queue).every((call) => call.waits && !call.terms?.priority);
+  const isList = waitersOf(queue).every((call) => call.waits && !call.options?.priority);
   const isWhole = waitersOf(queue).length + heap.length === size;
   if (!isHeap || !isList || !isWhole) throw new Error(`unsound queue of ${size} calls, ${heap.length} in the heap`);
 }
 
-function isBefore({ terms: a }: Call, { terms: b }: Call): boolean {
+function isBefore({ options: a }: Call, { options: b }: Call): boolean {
   const ahead = a!.priority - b!.priority;
   return ahead > 0 || (ahead === 0 && a!.turn < b!.turn);
 }
