@@ -30,7 +30,7 @@ export class Origin {
   /** The caller's file and line. */
   get site(): SourceLine | undefined {
     const stack = this.#stack;
-    this.#stack = undefined;
+    this.#stack = undefined; // read once: a stack takes about 3 kB
     try {
       if (stack !== undefined) this.#site = stack instanceof Origin ? stack.site : callerIn(stack.stack);
     } catch { /* Error.prepareStackTrace threw */ }
@@ -79,7 +79,7 @@ export class Acquisition implements ObservedCall {
   readonly permits: number;
   readonly origin: Origin;
   readonly group: Group;
-  /** The registry that it belongs to. */
+  /** The registry that it belongs to. Acquisitions of a registry that was replaced are ignored. */
   readonly registry: object;
   /** When it began to wait or to hold, on the clock of `performance.now()`. */
   since = 0;
@@ -114,22 +114,24 @@ export class Acquisition implements ObservedCall {
  * The waiters and holders of one resource, or of several that share their holders. In both sets the oldest come first.
  */
 export interface Group {
+  /** The key in the registry: the `group` of its resources if they have one, else the only resource itself. */
   readonly key: unknown;
   readonly waits: Set<Acquisition>;
   readonly holds: Set<Acquisition>;
 }
 
-/** Formats a call's place, as in ` at checkout.ts:41`; empty if it is unknown. */
-export function at({ origin: { site } }: Pick<Acquisition, "origin">, before = " at"): string {
+/** Formats a call's place with `before` ahead, as in ` at checkout.ts:41`; empty if the place is unknown. */
+export function atSite({ origin: { site } }: Pick<Acquisition, "origin">, before = " at"): string {
   return site === undefined ? "" : `${before} ${site}`;
 }
 
-let unnamed = 0;
+/** The number of resources without a name so far; the next one gets it as its number. */
+let unnamedCount = 0;
 
 /** The public view of a resource. */
 const thingOf = onceFor((resource: Resource): ObservedThing => {
   const { kind, name, key, noun = kind.replace(/-/g, " "), isHeld = true, isRemote = false } = resource;
-  const which = name === undefined ? (key === undefined ? ` #${++unnamed}` : "") : ` ${quote(name)}`;
-  const label = `${noun}${which}${key === undefined ? "" : ` for key ${quote(key)}`}`;
+  const nameOrNumber = name === undefined ? (key === undefined ? ` #${++unnamedCount}` : "") : ` ${quote(name)}`;
+  const label = `${noun}${nameOrNumber}${key === undefined ? "" : ` for key ${quote(key)}`}`;
   return Object.freeze({ kind, name, key, isHeld, isRemote, label });
 });

@@ -42,17 +42,17 @@ export class SourceLine implements CallSite {
 }
 
 /** One more than the maximum number of library frames between the user's code and the hook. */
-const DEPTH = 30;
+const STACK_DEPTH = 30;
 
 /** Longer lines of a stack are ignored: a function name may be of any length. */
 const LONGEST_LINE = 4096;
 
 /** Captures the present stack. Engines format it only when `stack` is read, late or never. */
 export function captureStack(): Error {
-  const before = (Error as { stackTraceLimit?: number }).stackTraceLimit;
-  Reflect.set(Error, "stackTraceLimit", DEPTH); // where it is frozen, the stack stays shorter
+  const formerLimit = (Error as { stackTraceLimit?: number }).stackTraceLimit;
+  Reflect.set(Error, "stackTraceLimit", STACK_DEPTH); // where it is frozen, the stack stays shorter
   const error = new Error();
-  Reflect.set(Error, "stackTraceLimit", before);
+  Reflect.set(Error, "stackTraceLimit", formerLimit);
   return error;
 }
 
@@ -63,23 +63,23 @@ export function captureStack(): Error {
 export function callerIn(stack: unknown): SourceLine | undefined {
   if (typeof stack !== "string") return undefined; // Error.prepareStackTrace may make anything of it
   const sites = stack.split("\n").flatMap((line) => siteOf(line) ?? []);
-  // The first frame is that of captureStack.
-  const own = /^(.*\/)(?:lib\/diagnostics\/call_site\.[jt]s|dist\/interlock-\w+\.c?js)$/.exec(
+  // The first frame is that of captureStack, in this file: its path shows the library's folder.
+  const root = /^(.*\/)(?:lib\/diagnostics\/call_site\.[jt]s|dist\/interlock-\w+\.c?js)$/.exec(
     pathOf(sites[0]?.file ?? ""),
   )?.[1];
-  return own === undefined ? undefined : sites.find(({ file }) => !isForeign(file) && !isOwn(pathOf(file), own));
+  return root === undefined ? undefined : sites.find(({ file }) => !isForeign(file) && !isOwn(pathOf(file), root));
 }
 
 /**
  * Parses a line such as `at run (file:///srv/checkout.ts:41:7)`, `at async /srv/checkout.ts:41:7` and
  * `run@/srv/checkout.ts:41:7`.
  */
-function siteOf(text: string): SourceLine | undefined {
-  if (text.length > LONGEST_LINE) return undefined;
-  const found = /^\s*(?:at (?:async )?(?:(.*?) \()?(?:async )?|([^@]*)@)(.+?):(\d+):(\d+)\)?\s*$/.exec(text);
+function siteOf(stackLine: string): SourceLine | undefined {
+  if (stackLine.length > LONGEST_LINE) return undefined;
+  const found = /^\s*(?:at (?:async )?(?:(.*?) \()?(?:async )?|([^@]*)@)(.+?):(\d+):(\d+)\)?\s*$/.exec(stackLine);
   if (found === null) return undefined;
-  const [, inV8, inJsc, file, line, column] = found;
-  return new SourceLine(file!, Number(line), Number(column), inV8 ?? inJsc ?? "");
+  const [, v8Name, jscName, file, line, column] = found;
+  return new SourceLine(file!, Number(line), Number(column), v8Name ?? jscName ?? "");
 }
 
 /** Whether the file belongs to the run-time. */
@@ -87,9 +87,9 @@ function isForeign(file: string): boolean {
   return /^(node:|ext:|bun:|native|internal|unknown$)/.test(file);
 }
 
-/** Whether the path is in the library's folder, `own`. */
-function isOwn(path: string, own: string): boolean {
-  return path.startsWith(own) && /^(lib\/|dist\/interlock-|mod\.[jt]s$)/.test(path.slice(own.length));
+/** Whether the path is of a file of the library, whose folder is `root`. */
+function isOwn(path: string, root: string): boolean {
+  return path.startsWith(root) && /^(lib\/|dist\/interlock-|mod\.[jt]s$)/.test(path.slice(root.length));
 }
 
 /** The path of a file URL; any other text, such as a path or the invalid `file:///100%.js`, as it is. */

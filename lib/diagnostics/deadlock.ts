@@ -31,23 +31,24 @@ nameError(DeadlockError, "DeadlockError");
 /** Finds each cycle among the waits that began by `until`, once. */
 export function findDeadlocks(registry: Registry, until: number): Deadlock[] {
   const stuck = stuckWaits(registry, until);
-  const inside = new Map<Acquisition, Acquisition>(); // a wait inside each hold
-  for (const [wait, holds] of stuck) for (const hold of holds) if (!inside.has(hold)) inside.set(hold, wait);
-  const seen = new Set<Acquisition>();
+  const waitInside = new Map<Acquisition, Acquisition>(); // for each hold, a wait inside its run
+  for (const [wait, holds] of stuck) for (const hold of holds) if (!waitInside.has(hold)) waitInside.set(hold, wait);
+  const visited = new Set<Acquisition>();
   return [...stuck.keys()].flatMap((start) => {
     const path: StuckRun[] = []; // each wait with the hold that it waits for
     let wait = start;
-    while (!seen.has(wait)) {
-      seen.add(wait);
-      const own = stuck.get(wait)!.find((hold) => hold.group === wait.group);
+    while (!visited.has(wait)) {
+      visited.add(wait);
+      const selfHold = stuck.get(wait)!.find((hold) => hold.group === wait.group);
       const [oldest] = wait.group.holds;
-      const hold = own ?? oldest!;
+      const hold = selfHold ?? oldest!; // every hold of the group is stuck
       path.push({ hold, wait });
-      if (own === undefined) wait = inside.get(hold)!;
+      if (selfHold === undefined) wait = waitInside.get(hold)!;
     }
-    const first = path.findIndex((step) => step.wait === wait);
-    if (first < 0) return []; // it leads to a known cycle
-    const cycle = path.slice(first);
+    const cycleStart = path.findIndex((step) => step.wait === wait);
+    if (cycleStart < 0) return []; // it leads to a known cycle
+    const cycle = path.slice(cycleStart);
+    // Pairs each wait with the hold of its own run, for which the step before waits.
     return [cycle.map(({ wait }, i) => ({ wait, hold: cycle.at(i - 1)!.hold }))];
   });
 }
@@ -58,13 +59,13 @@ function stuckWaits(registry: Registry, until: number): Map<Acquisition, Acquisi
   for (const { waits } of registry.groups) {
     for (const wait of waits) {
       if (wait.since > until) break; // oldest first
-      const holds = runsAround(registry, wait.origin);
+      const holds = holdsAround(registry, wait.origin);
       if (holds.length > 0 && waitsForRelease(wait.resource)) stuck.set(wait, holds); // a candidate
     }
   }
   // Removes waits with a holder that may still release, until none is left: each removal may unblock another wait.
-  for (let before = -1; before !== stuck.size;) {
-    before = stuck.size;
+  for (let formerSize = -1; formerSize !== stuck.size;) {
+    formerSize = stuck.size;
     const stuckHolds = new Set([...stuck.values()].flat());
     for (const wait of stuck.keys()) {
       const { holds } = wait.group;
@@ -81,10 +82,10 @@ function stuckWaits(registry: Registry, until: number): Map<Acquisition, Acquisi
 export function ownHold(registry: Registry, resource: Resource, origin: Origin): Acquisition | undefined {
   const group = registry.groupOf(resource);
   if (group === undefined || !waitsForRelease(resource)) return undefined;
-  const own = runsAround(registry, origin).filter((hold) => hold.group === group);
+  const ownHolds = holdsAround(registry, origin).filter((hold) => hold.group === group);
   // One exclusive side is enough. Otherwise any other holder may release, including holders in other processes.
-  const blocking = isExclusive(resource) ? own[0] : own.find((hold) => isExclusive(hold.resource));
-  return blocking ?? (!resource.isRemote && own.length === group.holds.size ? own[0] : undefined);
+  const blocking = isExclusive(resource) ? ownHolds[0] : ownHolds.find((hold) => isExclusive(hold.resource));
+  return blocking ?? (!resource.isRemote && ownHolds.length === group.holds.size ? ownHolds[0] : undefined);
 }
 
 /** Whether its waiters wait for its holders. */
@@ -97,7 +98,7 @@ function isExclusive({ isExclusive, unit = 1 }: Resource): boolean {
 }
 
 /** The holds of the runs around a call of that origin, the innermost first. */
-function runsAround(registry: Registry, origin: Origin): Acquisition[] {
+function holdsAround(registry: Registry, origin: Origin): Acquisition[] {
   const holds: Acquisition[] = [];
   for (let { frame } = origin; frame !== undefined; frame = frame.parent) {
     const call = frame.call.deref();

@@ -71,5 +71,4 @@ export interface Observer {
 }
 
 /** The names of an observer's methods. */
-
 export const EVENT_NAMES: readonly (keyof Observer)[] = ["wait", "grant", "giveUp", "release"];

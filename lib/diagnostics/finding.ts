@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Acquisition, at } from "./acquisition.ts";
+import { type Acquisition, atSite } from "./acquisition.ts";
 import type { Deadlock, StuckRun } from "./deadlock.ts";
 import type { WrongRelease } from "./listeners.ts";
 import { callOf, type CallSnapshot } from "./snapshot.ts";
@@ -40,26 +40,26 @@ export interface Finding {
 }
 
 /** Describes a hold that lasts too long. */
-export function heldLong(hold: Acquisition, now: number): Finding {
+export function longHold(hold: Acquisition, now: number): Finding {
   const { waits } = hold.group;
-  const [first] = waits;
-  const waiting = first === undefined
+  const [waiter] = waits;
+  const waiters = waiter === undefined
     ? hold.resource.isRemote
       ? "no call of this process waits for it, inspect() shows those of others"
       : "no call waits for it"
-    : `${count(waits.size, "call waits", "calls wait")} for it, the first for ${span(first, now)}${at(first)}`;
-  const message = `${hold.thing.label} has been held for ${span(hold, now)}, since ${clock(hold, now)}` +
-    `${at(hold, ", acquired at")}; ${waiting}`;
-  return finding("held", message, first === undefined ? [hold] : [hold, first], now);
+    : `${plural(waits.size, "call waits", "calls wait")} for it, the first for ${age(waiter, now)}${atSite(waiter)}`;
+  const message = `${hold.thing.label} has been held for ${age(hold, now)}, since ${timeOfDay(hold, now)}` +
+    `${atSite(hold, ", acquired at")}; ${waiters}`;
+  return finding("held", message, waiter === undefined ? [hold] : [hold, waiter], now);
 }
 
 /** Describes a wait that lasts too long, or is pending when the process ends. */
-export function waitedLong(wait: Acquisition, now: number, before = ""): Finding {
+export function longWait(wait: Acquisition, now: number, prefix = ""): Finding {
   const { holds, waits } = wait.group;
   const [holder] = holds;
-  const others = waits.size === 1 ? "" : ` (${count(waits.size - 1, "other call waits", "other calls wait")}, too)`;
-  const message = `${before}a call${at(wait)} has waited for ${wait.thing.label} for ${span(wait, now)}, since ` +
-    `${clock(wait, now)}${others}; ${holderInWords(wait, holder, now)}`;
+  const others = waits.size === 1 ? "" : ` (${plural(waits.size - 1, "other call waits", "other calls wait")}, too)`;
+  const message = `${prefix}a call${atSite(wait)} has waited for ${wait.thing.label} for ${age(wait, now)}, since ` +
+    `${timeOfDay(wait, now)}${others}; ${holderInWords(wait, holder, now)}`;
   return finding("waited", message, holder === undefined ? [wait] : [wait, holder], now);
 }
 
@@ -72,38 +72,38 @@ function holderInWords(wait: Acquisition, holder: Acquisition | undefined, now: 
       : "its holder is not known, it began before the watchdog";
   }
   const others = group.holds.size === 1 ? "" : `, the oldest of ${group.holds.size} holders`;
-  return `held for ${span(holder, now)}${at(holder, ", acquired at")}${others}`;
+  return `held for ${age(holder, now)}${atSite(holder, ", acquired at")}${others}`;
 }
 
 /** Describes a release of another caller's hold. */
-export function wrongRelease({ hold, refused, origin }: WrongRelease, now: number): Finding {
-  const message = `${hold.thing.label} is released${at({ origin })} by a caller whose own acquire${at(refused)} was ` +
-    `refused; another call has held it for ${span(hold, now)}${at(hold, ", acquired at")}. ` +
+export function wrongReleaseFinding({ hold, refused, origin }: WrongRelease, now: number): Finding {
+  const message = `${hold.thing.label} is released${atSite({ origin })} by a caller whose own acquire` +
+    `${atSite(refused)} was refused; another call has held it for ${age(hold, now)}${atSite(hold, ", acquired at")}. ` +
     "Release the guard in place of the lock";
   return finding("release", message, [hold], now);
 }
 
 /** Describes a wait for its own run, or runs that wait for each other. */
-export function stuck(deadlock: Deadlock, now: number): Finding {
+export function deadlockFinding(deadlock: Deadlock, now: number): Finding {
   const calls = deadlock.flatMap(({ hold, wait }) => [hold, wait]);
   const [first] = deadlock as [StuckRun];
   return deadlock.length === 1
-    ? finding("self", `self-wait: ${selfWait(first, now)}`, calls, now)
-    : finding("cycle", `cycle: ${cycle(deadlock, first.wait, now)}`, calls, now);
+    ? finding("self", `self-wait: ${selfWaitInWords(first, now)}`, calls, now)
+    : finding("cycle", `cycle: ${cycleInWords(deadlock, first.wait, now)}`, calls, now);
 }
 
-function selfWait({ hold, wait }: StuckRun, now: number): string {
-  return `a call${at(wait)} has waited for ${wait.thing.label} for ${span(wait, now)}, since ` +
-    `${clock(wait, now)}, inside of the run that has held it for ${span(hold, now)}${at(hold, ", acquired at")}`;
+function selfWaitInWords({ hold, wait }: StuckRun, now: number): string {
+  return `a call${atSite(wait)} has waited for ${wait.thing.label} for ${age(wait, now)}, since ` +
+    `${timeOfDay(wait, now)}, inside of the run that has held it for ${age(hold, now)}${atSite(hold, ", acquired at")}`;
 }
 
-function cycle(deadlock: Deadlock, first: Acquisition, now: number): string {
+function cycleInWords(deadlock: Deadlock, first: Acquisition, now: number): string {
   const runs = deadlock.map(({ hold, wait }) => {
-    const held = `one has held ${hold.thing.label} for ${span(hold, now)}${at(hold, ", acquired at")}`;
-    return `\n  ${held}, and has waited for ${wait.thing.label} for ${span(wait, now)}${at(wait)}`;
+    const held = `one has held ${hold.thing.label} for ${age(hold, now)}${atSite(hold, ", acquired at")}`;
+    return `\n  ${held}, and has waited for ${wait.thing.label} for ${age(wait, now)}${atSite(wait)}`;
   });
-  const latest = deadlock.reduce((latest, { wait }) => wait.since > latest.since ? wait : latest, first);
-  return `${deadlock.length} runs wait for each other since ${clock(latest, now)}:${runs.join("")}`;
+  const latest = deadlock.reduce((last, { wait }) => wait.since > last.since ? wait : last, first);
+  return `${deadlock.length} runs wait for each other since ${timeOfDay(latest, now)}:${runs.join("")}`;
 }
 
 function finding(kind: Finding["kind"], message: string, acquisitions: readonly Acquisition[], now: number): Finding {
@@ -114,18 +114,18 @@ function finding(kind: Finding["kind"], message: string, acquisitions: readonly 
   return { kind, message: `Interlock: ${message}`, calls };
 }
 
-/** Formats a duration, as in `950 ms`, `10.2 s` and `12 min`. */
-function span({ since }: Acquisition, now: number): string {
+/** Formats how long it has waited or held, as in `950 ms`, `10.2 s` and `12 min`. */
+function age({ since }: Acquisition, now: number): string {
   const ms = Math.max(0, now - since);
   if (ms < 1000) return `${Math.round(ms)} ms`;
   return ms < 120_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
 }
 
 /** The time of day at which it began. */
-function clock({ since }: Acquisition, now: number): string {
+function timeOfDay({ since }: Acquisition, now: number): string {
   return new Date(Date.now() - (now - since)).toTimeString().slice(0, 8);
 }
 
-function count(n: number, one: string, many: string): string {
+function plural(n: number, one: string, many: string): string {
   return `${n} ${n === 1 ? one : many}`;
 }

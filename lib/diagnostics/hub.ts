@@ -8,11 +8,11 @@ import { DISPOSE } from "../internal/dispose.ts";
 import { type GiveUpOutcome, type Hook, type Resource, setHook } from "../internal/hook.ts";
 import { captureStack } from "./call_site.ts";
 import { DeadlockError, ownHold, waitsForRelease } from "./deadlock.ts";
-import { type Acquisition, at, Origin } from "./acquisition.ts";
+import { type Acquisition, atSite, Origin } from "./acquisition.ts";
 import type { DiagnosticEvent } from "./events.ts";
 import { type Listener, type Methods, withoutThrowing } from "./listeners.ts";
 import { Registry } from "./registry.ts";
-import { callsOn, currentFrame, noteCall, runInFrame } from "./run_context.ts";
+import { currentFrame, noteCall, recentIdsIn, runInFrame } from "./run_context.ts";
 
 class Hub implements Omit<Hook, "step" | "failRenewal"> {
   // Its Hook methods are called only through `safeHook`.
@@ -23,6 +23,7 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
   /** Replaced on change, so that iterating over it is safe. */
   #listeners: readonly Listener[] = [];
   #lastId = 0;
+  /** Whether a listener asks for each of these; see {@linkcode Listener}. */
   #sites = false;
   #frames = false;
   #rejects = false;
@@ -46,7 +47,7 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
     return this.#listeners.length > 0;
   }
 
-  /** A listener may dispose of another one. Events that it causes come later, because they are noted in order. */
+  /** A listener may dispose of another one. Events that it causes come later, because changes run in order. */
   notify<N extends keyof Methods>(name: N, ...args: Parameters<Methods[N]>): void {
     for (const listener of this.#listeners) {
       const method = listener[name] as ((...args: Parameters<Methods[N]>) => void) | undefined;
@@ -54,7 +55,7 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
     }
   }
 
-  /** Notes where and when a call begins. `earlier` is another object of the same call of the user: its place is used. */
+  /** Records where and when a call begins. `earlier` is another object of the same user call, whose place is used. */
   begin(call: object, earlier?: object): void {
     this.#origins.set(call, this.#newOrigin(earlier && this.#knownOrigin(earlier), performance.now()));
   }
@@ -78,7 +79,7 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
     // The call began to wait before the first listener.
     if (acquisition === undefined || (outcome !== "full" && acquisition.state !== "waits")) return;
     const waited = this.registry.move(acquisition, "ended");
-    if (this.#frames) this.registry.refuse(acquisition);
+    if (this.#frames) this.registry.rememberRefused(acquisition);
     this.notify("giveUp", eventOf(acquisition, { waited, outcome }), acquisition);
   }
 
@@ -87,18 +88,20 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
     if (acquisition?.state === "holds") this.#end(acquisition, isLost);
   }
 
+  /** Reports the release of another caller's hold, if the latest acquire of the releasing code was refused. */
   releaseWithoutGuard(hold: object): void {
     const acquisition = this.registry.acquisitionOf(hold);
     if (acquisition?.state !== "holds") return;
-    const calls = callsOn(acquisition.group.key);
-    const refused = this.registry.refused(calls[0]);
+    const ids = recentIdsIn(acquisition.group.key);
+    const refused = this.registry.refusedCall(ids[0]);
     if (refused === undefined) return;
     const origin = this.#newOrigin();
     // The release may be for an earlier acquisition, in a function around the refused one.
-    if (calls.includes(acquisition.id) && !refused.origin.site?.isInFunctionOf(origin.site)) return;
+    if (ids.includes(acquisition.id) && !refused.origin.site?.isInFunctionOf(origin.site)) return;
     this.notify("wrongRelease", { hold: acquisition, refused, origin });
   }
 
+  /** Permits given back without a guard name no hold: the oldest holds that they cover end. */
   giveBack(resource: Resource, permits: number): void {
     for (const acquisition of this.registry.groupOf(resource)?.holds ?? []) {
       if (permits < acquisition.permits) return;
@@ -112,21 +115,21 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
   }
 
   deadlockOf(resource: Resource, call: object, operation: string): DeadlockError | undefined {
-    if (!this.#rejects || resource.isStart) return undefined;
+    if (!this.#rejects || resource.isStart) return undefined; // started work does not block its caller
     const origin = this.#originOf(call);
     const hold = ownHold(this.registry, resource, origin);
     if (hold === undefined) return undefined;
-    const state = `the run around the call${at({ origin })} holds it, and would wait for itself`;
-    return new DeadlockError(`Cannot ${operation}: ${state}${this.#inWords(hold)}`);
+    const state = `the run around the call${atSite({ origin })} holds it, and would wait for itself`;
+    return new DeadlockError(`Cannot ${operation}: ${state}${this.#heldInWords(hold)}`);
   }
 
   holderOf(resource: Resource): string {
     const [holder] = this.#frames && waitsForRelease(resource) ? this.registry.groupOf(resource)?.holds ?? [] : [];
-    return holder === undefined ? "" : this.#inWords(holder);
+    return holder === undefined ? "" : this.#heldInWords(holder);
   }
 
-  #inWords({ since, origin }: Acquisition): string {
-    return `; held for ${Math.round(performance.now() - since)} ms${at({ origin }, ", acquired at")}`;
+  #heldInWords({ since, origin }: Acquisition): string {
+    return `; held for ${Math.round(performance.now() - since)} ms${atSite({ origin }, ", acquired at")}`;
   }
 
   #end(acquisition: Acquisition, isLost = false): void {
@@ -168,32 +171,33 @@ export const hub: Hub = new Hub();
 
 /** The changes of the present step, in order. */
 const changes: (() => void)[] = [];
-let depth = 0;
+/** The number of nested steps; the changes run at the end of the outermost one. */
+let stepDepth = 0;
 
 function step<T>(fn: () => T): T {
-  depth++;
+  stepDepth++;
   try {
     return fn();
   } finally {
-    if (--depth === 0) noteAll();
+    if (--stepDepth === 0) runChanges();
   }
 }
 
-/** Notes a change at once, or at the end of the present step. */
-function note(resource: Resource, change: () => void): void {
-  if (resource.kind === "") return;
+/** Runs a change at once, or at the end of the present step. */
+function enqueue(resource: Resource, change: () => void): void {
+  if (resource.kind === "") return; // an inner wait, which is not reported
   changes.push(change);
-  if (depth === 0) noteAll();
+  if (stepDepth === 0) runChanges();
 }
 
-/** Actions of observers during this add changes to the end. */
-function noteAll(): void {
-  depth++;
+/** Runs the changes in order. Actions of observers during this add changes to the end. */
+function runChanges(): void {
+  stepDepth++;
   for (const change of changes) {
     if (hub.isOn) withoutThrowing(change);
   }
   changes.length = 0;
-  depth--;
+  stepDepth--;
 }
 
 /**
@@ -203,13 +207,13 @@ function noteAll(): void {
 const safeHook: Hook = {
   step,
   begin: (call, earlier) => withoutThrowing(() => hub.begin(call, earlier)),
-  wait: (resource, call, permits) => note(resource, () => hub.wait(resource, call, permits)),
-  grant: (resource, call, permits, hold) => note(resource, () => hub.grant(resource, call, permits, hold)),
-  giveUp: (resource, call, outcome, permits) => note(resource, () => hub.giveUp(resource, call, outcome, permits)),
-  release: (resource, call, isLost) => note(resource, () => hub.release(resource, call, isLost)),
-  failRenewal: (resource) => note(resource, () => hub.notify("failRenewal", resource)),
+  wait: (resource, call, permits) => enqueue(resource, () => hub.wait(resource, call, permits)),
+  grant: (resource, call, permits, hold) => enqueue(resource, () => hub.grant(resource, call, permits, hold)),
+  giveUp: (resource, call, outcome, permits) => enqueue(resource, () => hub.giveUp(resource, call, outcome, permits)),
+  release: (resource, call, isLost) => enqueue(resource, () => hub.release(resource, call, isLost)),
+  failRenewal: (resource) => enqueue(resource, () => hub.notify("failRenewal", resource)),
   releaseWithoutGuard: (hold) => withoutThrowing(() => hub.releaseWithoutGuard(hold)),
-  giveBack: (resource, permits) => note(resource, () => hub.giveBack(resource, permits)),
+  giveBack: (resource, permits) => enqueue(resource, () => hub.giveBack(resource, permits)),
   run: (call, fn) => hub.run(call, fn), // errors of `fn` belong to the caller
   deadlockOf: (resource, call, operation) => withoutThrowing(() => hub.deadlockOf(resource, call, operation)),
   holderOf: (resource) => withoutThrowing(() => hub.holderOf(resource)) ?? "",

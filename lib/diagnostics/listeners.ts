@@ -19,11 +19,11 @@ export interface WrongRelease {
 
 /** Functions for events, which get the acquisition as the call, and flags for extra records. */
 export interface Listener extends Observer {
-  /** Records callers' files and lines. */
+  /** Whether to record callers' files and lines. */
   readonly sites?: boolean;
-  /** Rejects calls that wait for a hold of their own `run`. */
+  /** Whether to reject calls that wait for a hold of their own `run`. */
   readonly rejects?: boolean;
-  /** Records the `run` around each wait, and adds the holder to the messages of time-outs. */
+  /** Whether to record the `run` around each wait, which also adds the holder to the messages of time-outs. */
   readonly frames?: boolean;
   wrongRelease?(release: WrongRelease): void;
   failRenewal?(resource: Resource): void;

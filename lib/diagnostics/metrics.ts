@@ -114,8 +114,8 @@ class Instruments implements Listener {
 
   constructor(meter: MeterLike, nameOf: (name: string) => string | undefined) {
     this.#attributesOf = onceFor(({ kind, name }: Resource) => {
-      const shown = name === undefined ? undefined : nameOf(name);
-      return { "interlock.kind": kind, ...shown !== undefined && { "interlock.name": shown } };
+      const shownName = name === undefined ? undefined : nameOf(name);
+      return { "interlock.kind": kind, ...shownName !== undefined && { "interlock.name": shownName } };
     });
     const histogram = (name: string, description: string) =>
       meter.createHistogram(name, { description, unit: "s", advice: { explicitBucketBoundaries: BOUNDARIES } });
@@ -131,11 +131,11 @@ class Instruments implements Listener {
     this.#renewalFailures = counter("interlock.renewal_failures", "Renewals without success", "{renewal}");
   }
 
-  /** Counts present waits and holds. */
-  countPresent(step: 1 | -1): void {
+  /** Adds the present waits and holds to the counters, or subtracts them. */
+  countPresent(sign: 1 | -1): void {
     for (const acquisition of hub.registry.present()) {
       const counter = acquisition.state === "holds" ? this.#holders : this.#waiters;
-      counter.add(step, this.#attributesOf(acquisition.resource));
+      counter.add(sign, this.#attributesOf(acquisition.resource));
     }
   }
 
@@ -152,10 +152,10 @@ class Instruments implements Listener {
 
   giveUp({ waited, outcome }: GiveUpEvent, acquisition: Acquisition): void {
     const attributes = this.#attributesOf(acquisition.resource);
-    const ended = withOutcome(attributes, outcome);
+    const withEnd = withOutcome(attributes, outcome);
     if (acquisition.hasWaited) this.#waiters.add(-1, attributes);
-    this.#giveUps.add(1, ended);
-    this.#waits.record(waited / 1000, ended);
+    this.#giveUps.add(1, withEnd);
+    this.#waits.record(waited / 1000, withEnd);
   }
 
   failRenewal(resource: Resource): void {

@@ -41,7 +41,7 @@ export function observe(observer: Observer): Disposable {
     checkFunction(method, `observer.${name}`);
     return [[name, (event: unknown, call: unknown) => method.call(observer, event, call)]];
   });
-  const isMeant = methods.length > 0 || Object.keys(observer).length === 0; // {} switches the observation on
-  must(isMeant, "observer", `have ${EVENT_NAMES.join(", ")} or no member at all`, observer);
+  const isObserver = methods.length > 0 || Object.keys(observer).length === 0; // {} only switches it on
+  must(isObserver, "observer", `have ${EVENT_NAMES.join(", ")} or no member at all`, observer);
   return hub.listen(Object.fromEntries(methods) as Listener);
 }

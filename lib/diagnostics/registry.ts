@@ -8,7 +8,7 @@ import type { Resource } from "../internal/hook.ts";
 import { Acquisition, type Group, type Origin } from "./acquisition.ts";
 
 /** The constructor returns its argument, so that a subclass adds its private fields to that object. */
-class Returned {
+class SameObject {
   constructor(object: object) {
     return object;
   }
@@ -19,7 +19,7 @@ class Returned {
  * because a Condition takes a hold back for the same guard. A WeakMap would double the cost of diagnostics, mostly in
  * the garbage collector.
  */
-class Marked extends Returned {
+class Marked extends SameObject {
   #acquisition: Acquisition | undefined;
 
   static acquisitionOf(call: object): Acquisition | undefined {
@@ -65,7 +65,7 @@ export class Registry {
 
   /** Adds an acquisition that neither waits nor holds yet. */
   add(id: number, resource: Resource, call: object, permits: number, origin: Origin): Acquisition {
-    const key = resource.group ?? resource;
+    const key = resource.group ?? resource; // a resource's `group` is only a key that several resources share
     const group = this.#groups.get(key) ?? { key, waits: new Set(), holds: new Set() };
     const acquisition = new Acquisition(id, resource, permits, origin, group, this);
     Marked.mark(call, acquisition);
@@ -73,13 +73,13 @@ export class Registry {
   }
 
   /** Remembers for a while that an acquisition has ended without a grant. */
-  refuse(acquisition: Acquisition): void {
+  rememberRefused(acquisition: Acquisition): void {
     this.#refused.set(acquisition.id, acquisition);
     if (this.#refused.size > MOST_REFUSED) this.#refused.delete(this.#refused.keys().next().value!);
   }
 
   /** Returns the acquisition of that id if it was refused lately. */
-  refused(id: number | undefined): Acquisition | undefined {
+  refusedCall(id: number | undefined): Acquisition | undefined {
     return id === undefined ? undefined : this.#refused.get(id);
   }
 
@@ -88,11 +88,11 @@ export class Registry {
     Marked.mark(hold, acquisition);
   }
 
-  /** Ends the acquisition's present state and begins the next one. Returns how long the former lasted, in ms. */
+  /** Ends the acquisition's present state and begins the next one. Returns how long the former one lasted, in ms. */
   move(acquisition: Acquisition, state: Acquisition["state"], now: number = performance.now()): number {
-    const { group, since, state: former } = acquisition;
-    const lasted = former === "ended" ? 0 : Math.max(0, now - since);
-    if (former !== "ended") group[former].delete(acquisition);
+    const { group, since, state: formerState } = acquisition;
+    const lasted = formerState === "ended" ? 0 : Math.max(0, now - since);
+    if (formerState !== "ended") group[formerState].delete(acquisition);
     acquisition.state = state;
     acquisition.since = now;
     acquisition.hasWaited ||= state === "waits";

@@ -39,39 +39,39 @@ let storage: Storage | undefined;
 
 /** Creates the storage on first use, because it costs run time from then on. */
 function createStorage(): Storage | undefined {
-  const hooks = builtin<{ AsyncLocalStorage: new () => Storage }>("async_hooks");
-  return storage ??= hooks && new hooks.AsyncLocalStorage();
+  const asyncHooks = builtin<{ AsyncLocalStorage: new () => Storage }>("async_hooks");
+  return storage ??= asyncHooks && new asyncHooks.AsyncLocalStorage();
 }
 
-function present(): Context {
+function presentContext(): Context {
   return storage?.getStore() ?? { frame: undefined, notes: [] };
 }
 
-/** How many acquisitions of a piece of code are remembered. */
-const RECENT = 8;
+/** Maximum number of acquisitions of a piece of code that are remembered. */
+const MOST_NOTES = 8;
 
 /**
  * Notes an acquisition by the present code, in this turn: code that follows in the same function, even after an
  * `await`, can look it up.
  */
 export function noteCall(id: number, key: unknown): void {
-  const { frame, notes } = present();
-  createStorage()?.enterWith?.({ frame, notes: [{ id, key }, ...notes.slice(0, RECENT - 1)] });
+  const { frame, notes } = presentContext();
+  createStorage()?.enterWith?.({ frame, notes: [{ id, key }, ...notes.slice(0, MOST_NOTES - 1)] });
 }
 
 /** Returns the ids of the present code's acquisitions in the group with this key, the latest first. */
-export function callsOn(key: unknown): number[] {
-  return present().notes.filter((note) => note.key === key).map(({ id }) => id);
+export function recentIdsIn(key: unknown): number[] {
+  return presentContext().notes.filter((note) => note.key === key).map(({ id }) => id);
 }
 
 /** The innermost `run` around the present code. */
 export function currentFrame(): Frame | undefined {
-  return present().frame;
+  return presentContext().frame;
 }
 
 /** Calls `fn` as the function of a `run`. Without AsyncLocalStorage (browsers, Node before 20.16) it just calls it. */
 export function runInFrame<T>(call: object, fn: () => T, isHeld: (call: object) => boolean): T {
-  const { frame, notes } = present();
+  const { frame, notes } = presentContext();
   const inner = { call: new WeakRef(call), parent: heldFrame(frame, isHeld) };
   const storage = createStorage();
   return storage === undefined ? fn() : storage.run({ frame: inner, notes }, fn);

@@ -9,7 +9,7 @@
  */
 import type { Acquisition, Group } from "./acquisition.ts";
 import { findDeadlocks } from "./deadlock.ts";
-import { type Finding, heldLong, stuck, waitedLong } from "./finding.ts";
+import { deadlockFinding, type Finding, longHold, longWait } from "./finding.ts";
 import { hub } from "./hub.ts";
 
 /** Times in ms after which an acquisition is found, as in the options of `watchdog`. */
@@ -21,7 +21,7 @@ export interface Limits {
 }
 
 export class Search {
-  readonly #self: number;
+  readonly #selfLimit: number;
   readonly #waits: Overdue;
   readonly #holds: Overdue;
   /** The waits that may be in a deadlock. */
@@ -30,10 +30,10 @@ export class Search {
   readonly #stuck = new WeakSet<Acquisition>();
 
   constructor({ waited, held, self }: Limits) {
-    this.#self = self;
+    this.#selfLimit = self;
     this.#waits = new Overdue("waits", waited);
     this.#holds = new Overdue("holds", held, (one, other) => `${one.site}` === `${other.site}`);
-    this.#waitsInRuns = new Overdue("waits", self, () => false);
+    this.#waitsInRuns = new Overdue("waits", self, () => false); // each may be in another deadlock
   }
 
   /** When the next acquisition becomes too old, on the clock of `performance.now()`, as of the latest search. */
@@ -46,25 +46,25 @@ export class Search {
    * @param most The maximum number of waits and of holds that last too long; the rest come with the next search.
    */
   take(now: number, due = now, most?: number): Finding[] {
-    const before = due > now ? "the process ends while " : "";
+    const prefix = due > now ? "the process ends while " : "";
     const mayBeStuck = this.#waitsInRuns.take(hub.registry.groups, due).length > 0;
     const deadlocks = mayBeStuck ? this.#deadlocks(now, due) : [];
-    const others = (all: Acquisition[]) => all.filter((one) => !this.#stuck.has(one));
-    const waits = others(this.#waits.take(hub.registry.groups, due, most));
-    const holds = others(this.#holds.take(hub.registry.groups, now, most));
+    const withoutStuck = (all: Acquisition[]) => all.filter((one) => !this.#stuck.has(one));
+    const waits = withoutStuck(this.#waits.take(hub.registry.groups, due, most));
+    const holds = withoutStuck(this.#holds.take(hub.registry.groups, now, most));
     return [
       ...deadlocks,
-      ...waits.map((one) => waitedLong(one, now, before)),
-      ...holds.map((one) => heldLong(one, now)),
+      ...waits.map((one) => longWait(one, now, prefix)),
+      ...holds.map((one) => longHold(one, now)),
     ];
   }
 
   #deadlocks(now: number, due: number): Finding[] {
-    return findDeadlocks(hub.registry, due - this.#self).flatMap((deadlock) => {
+    return findDeadlocks(hub.registry, due - this.#selfLimit).flatMap((deadlock) => {
       const acquisitions = deadlock.flatMap(({ hold, wait }) => [hold, wait]);
       const isKnown = acquisitions.every((acquisition) => this.#stuck.has(acquisition));
       for (const acquisition of acquisitions) this.#stuck.add(acquisition);
-      return isKnown ? [] : [stuck(deadlock, now)];
+      return isKnown ? [] : [deadlockFinding(deadlock, now)];
     });
   }
 }
@@ -73,7 +73,7 @@ export class Search {
 type IsAlike = (one: Acquisition, other: Acquisition) => boolean;
 
 /** How many acquisitions of one group are compared: comparing reads stack traces, which is slow. */
-const COMPARED = 16;
+const MOST_COMPARED = 16;
 
 /** The waits or the holds that are too old. */
 export class Overdue {
@@ -82,6 +82,7 @@ export class Overdue {
   readonly #which: "waits" | "holds";
   readonly #limit: number;
   readonly #isAlike: IsAlike;
+  /** The acquisitions that were found, or were like one that was found. */
   readonly #known = new WeakSet<Acquisition>();
 
   /** @param limit Maximum age in ms. */
@@ -93,22 +94,22 @@ export class Overdue {
 
   /** Returns those that are too old, and that no earlier call has seen: at most `most`; the rest come with the next. */
   take(groups: Iterable<Group>, due: number, most = Infinity): Acquisition[] {
-    const news: Acquisition[] = [];
+    const found: Acquisition[] = [];
     this.next = Infinity;
     for (const group of groups) {
-      const older: Acquisition[] = [];
+      const compared: Acquisition[] = [];
       for (const one of group[this.#which]) { // the oldest first
-        const at = one.since + this.#limit;
-        if (at > due || news.length >= most) {
-          this.next = Math.min(this.next, at);
+        const dueAt = one.since + this.#limit;
+        if (dueAt > due || found.length >= most) {
+          this.next = Math.min(this.next, dueAt);
           break;
         }
-        const isNews = !this.#known.has(one) && !older.some((other) => this.#isAlike(one, other));
-        if (isNews) news.push(one);
+        const isNew = !this.#known.has(one) && !compared.some((other) => this.#isAlike(one, other));
+        if (isNew) found.push(one);
         this.#known.add(one);
-        if (older.length < COMPARED) older.push(one);
+        if (compared.length < MOST_COMPARED) compared.push(one);
       }
     }
-    return news;
+    return found;
   }
 }

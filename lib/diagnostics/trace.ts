@@ -64,9 +64,9 @@ class Recorder implements Trace, Listener {
   /** In the order in which they ended. Once full it is a ring whose oldest slice is at #oldest. */
   readonly #slices: Slice[] = [];
   #oldest = 0;
-  /** The id of each group's latest release, and of the release that caused each hold. */
-  readonly #released = new WeakMap<Group, number>();
-  readonly #after = new WeakMap<Acquisition, number | undefined>();
+  /** The id of the hold that was released last in each group, and of the hold whose release caused each hold. */
+  readonly #lastReleases = new WeakMap<Group, number>();
+  readonly #causes = new WeakMap<Acquisition, number | undefined>();
   /** The open waits and holds at the time of disposal. */
   #openAtEnd: Slice[] | undefined;
 
@@ -76,7 +76,7 @@ class Recorder implements Trace, Listener {
   }
 
   grant({ at, waited }: GrantEvent, acquisition: Acquisition): void {
-    if (acquisition.hasWaited) this.#after.set(acquisition, this.#released.get(acquisition.group));
+    if (acquisition.hasWaited) this.#causes.set(acquisition, this.#lastReleases.get(acquisition.group));
     if (acquisition.hasWaited || !acquisition.isHeldOnceGranted) {
       this.#keep(this.#slice(acquisition, "wait", at - waited, at, "granted"));
     }
@@ -87,7 +87,7 @@ class Recorder implements Trace, Listener {
   }
 
   release({ id, at, held, outcome }: ReleaseEvent, acquisition: Acquisition): void {
-    this.#released.set(acquisition.group, id);
+    this.#lastReleases.set(acquisition.group, id);
     this.#keep(this.#slice(acquisition, "hold", at - held, at, outcome ?? "released"));
   }
 
@@ -120,7 +120,7 @@ class Recorder implements Trace, Listener {
   #slice(acquisition: Acquisition, what: Slice["what"], from: number, to: number, end: string): Slice {
     const { id, permits, thing: { kind, label } } = acquisition;
     const site = acquisition.site?.toString();
-    const after = what === "hold" ? this.#after.get(acquisition) : undefined;
-    return { id, what, track: label, kind, from, to, end, permits, site, after };
+    const causedBy = what === "hold" ? this.#causes.get(acquisition) : undefined;
+    return { id, what, track: label, kind, from, to, end, permits, site, causedBy };
   }
 }

@@ -26,7 +26,7 @@ export interface Slice {
   readonly permits: number;
   readonly site: string | undefined;
   /** The id of the hold whose release caused this one, after a wait. */
-  readonly after: number | undefined;
+  readonly causedBy: number | undefined;
 }
 
 /** One event of the trace-event format. */
@@ -90,6 +90,7 @@ interface Placed {
 }
 
 function drawNames({ label, pid, ...rows }: Track): TraceEvent[] {
+  /** @param of What is named: "process_name" or "thread_name". */
   const draw = (of: string, tid: number, name: string): TraceEvent => {
     return { ph: "M", name: of, cat: "__metadata", ts: 0, pid, tid, args: { name } };
   };
@@ -107,25 +108,25 @@ function tidOf(what: Slice["what"], row: number): number {
 function drawSlice({ slice, pid, tid }: Placed): TraceEvent {
   const { what, from, to, kind, id, end, permits, site } = slice;
   const args = { id, end, permits, ...(site === undefined ? {} : { site }) };
-  return { ph: "X", name: what, cat: kind, ts: micro(from), dur: micro(to) - micro(from), pid, tid, args };
+  return { ph: "X", name: what, cat: kind, ts: micros(from), dur: micros(to) - micros(from), pid, tid, args };
 }
 
 /** Draws an arrow from each release to the grants that it caused, if both are kept. */
 function drawArrows(placed: readonly Placed[]): TraceEvent[] {
   const holds = new Map(placed.filter(({ slice }) => slice.what === "hold").map((one) => [one.slice.id, one]));
-  return [...holds.values()].flatMap((to) => {
-    const from = holds.get(to.slice.after ?? -1);
-    if (from === undefined) return [];
-    const arrow = { name: "hand-off", cat: "hand-off", id: to.slice.id };
+  return [...holds.values()].flatMap((granted) => {
+    const released = holds.get(granted.slice.causedBy ?? -1);
+    if (released === undefined) return [];
+    const arrow = { name: "hand-off", cat: "hand-off", id: granted.slice.id };
     // An arrow belongs to the slice around its time, and the end of a slice is outside it.
-    const leaves = Math.max(micro(from.slice.from), micro(from.slice.to) - 1);
+    const leavesAt = Math.max(micros(released.slice.from), micros(released.slice.to) - 1);
     return [
-      { ...arrow, ph: "s", ts: leaves, pid: from.pid, tid: from.tid },
-      { ...arrow, ph: "f", bp: "e", ts: micro(to.slice.from), pid: to.pid, tid: to.tid },
+      { ...arrow, ph: "s", ts: leavesAt, pid: released.pid, tid: released.tid },
+      { ...arrow, ph: "f", bp: "e", ts: micros(granted.slice.from), pid: granted.pid, tid: granted.tid },
     ];
   });
 }
 
-function micro(ms: number): number {
+function micros(ms: number): number {
   return Math.round(ms * 1000);
 }

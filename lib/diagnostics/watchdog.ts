@@ -8,7 +8,7 @@ import { DISPOSE } from "../internal/dispose.ts";
 import { checkBoolean, checkFunction, checkOptions, checkTimeout, must } from "../internal/check.ts";
 import { Timer } from "../internal/timer.ts";
 import type { Acquisition } from "./acquisition.ts";
-import { type Finding, wrongRelease } from "./finding.ts";
+import { type Finding, wrongReleaseFinding } from "./finding.ts";
 import { hub } from "./hub.ts";
 import { type Listener, withoutThrowing, type WrongRelease } from "./listeners.ts";
 import { type Limits, Search } from "./search.ts";
@@ -78,10 +78,10 @@ export interface Watchdog extends Disposable {
  */
 export function watchdog(options: WatchdogOptions = {}): Watchdog {
   checkOptions(options);
-  const { waited = 10_000, held = 10_000, self: asked = 1_000, sites = true, report = warn } = options;
-  const rejects = asked === "reject";
-  must(rejects || typeof asked === "number", "self", 'be a number or "reject"', asked);
-  const self = rejects ? 1_000 : asked;
+  const { waited = 10_000, held = 10_000, self: selfOption = 1_000, sites = true, report = warn } = options;
+  const rejects = selfOption === "reject";
+  must(rejects || typeof selfOption === "number", "self", 'be a number or "reject"', selfOption);
+  const self = rejects ? 1_000 : selfOption;
   for (const [name, value] of Object.entries({ waited, held, self })) checkTimeout(value, name);
   checkBoolean(sites, "sites");
   checkFunction(report, "report");
@@ -116,10 +116,10 @@ class Watcher implements Listener, Watchdog {
   readonly #timer = new Timer((at) => this.#check(Math.max(performance.now(), at)));
   readonly #listening: Disposable;
   /**
-   * Nothing is left that could end these waits. A pending promise does not keep a process alive, so the process would
+   * Reports waits of any age: nothing is left that could end them. A pending promise does not keep a process alive, so the process would
    * end silently.
    */
-  readonly #onBeforeExit = (): void => this.#say(this.#search.take(performance.now(), Number.MAX_VALUE));
+  readonly #onBeforeExit = (): void => this.#reportAll(this.#search.take(performance.now(), Number.MAX_VALUE));
   /** False once it is disposed of, which `report` may do. */
   #isOn = true;
   /** Places that were already reported. */
@@ -148,7 +148,7 @@ class Watcher implements Listener, Watchdog {
     const place = `${release.origin.site} ${release.hold.thing.label}`;
     if (!this.#isOn || this.#wrongReleases.has(place) || this.#wrongReleases.size === MOST_PLACES) return;
     this.#wrongReleases.add(place);
-    this.#say([wrongRelease(release, performance.now())]);
+    this.#reportAll([wrongReleaseFinding(release, performance.now())]);
   }
 
   findings(): Finding[] {
@@ -162,6 +162,7 @@ class Watcher implements Listener, Watchdog {
     this.#timer.clear();
   }
 
+  /** Sets the timer to a search at `due`, unless an earlier search or one soon after is set. */
   #searchAt(due: number): void {
     if (this.#isOn && due < this.#timer.at - this.#pause) {
       this.#timer.set(Math.max(due, performance.now() + this.#pause));
@@ -169,11 +170,11 @@ class Watcher implements Listener, Watchdog {
   }
 
   #check(now: number): void {
-    this.#say(this.#search.take(now, now, MOST_REPORTS));
+    this.#reportAll(this.#search.take(now, now, MOST_REPORTS));
     this.#searchAt(this.#search.next);
   }
 
-  #say(findings: readonly Finding[]): void {
+  #reportAll(findings: readonly Finding[]): void {
     for (const finding of findings) if (this.#isOn) withoutThrowing(() => this.#report(finding.message, finding));
   }
 }
