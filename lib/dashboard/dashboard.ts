@@ -36,8 +36,8 @@ export interface Dashboard extends Disposable {
 /** Minimum duration of a wait that is shown as part of a deadlock, in ms. */
 const STUCK_AFTER = 1_000;
 
-/** This machine. 127.0.0.0/8 is the loopback; browsers resolve names that end in .localhost to it. */
-const LOCAL = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+/** Host names of this machine. 127.0.0.0/8 is the loopback; browsers resolve names that end in .localhost to it. */
+const LOCAL_HOST = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /**
  * Returns a fetch handler with a live page: all primitives by waiting time, the holders and waiters of each over the
@@ -66,14 +66,14 @@ export function dashboard(options: DashboardOptions = {}): Dashboard {
   checkOptions(options);
   const isRequest = "url" in options || "req" in options; // also that of a framework
   must(!isRequest, "options", "not be a request: pass dashboard(), which returns the handler", options);
-  const { hosts = [], streams: most = 20 } = options;
+  const { hosts = [], streams: mostStreams = 20 } = options;
   const isKnownHost = hostCheck(hosts);
-  checkInteger(most, "streams", 1);
+  checkInteger(mostStreams, "streams", 1);
   const tracks = new Tracks();
   const observing = observe(tracks);
   // It tracks runs for deadlocks, and takes no stack traces.
   const watching = watchdog({ waited: Infinity, held: Infinity, self: STUCK_AFTER, sites: false, report() {} });
-  const streams = new Streams(most, () => new Frame(tracks, watching.findings()));
+  const streams = new Streams(mostStreams, () => new Frame(tracks, watching.findings()));
   const handle = (request: Request): Response => {
     const url = urlOf(request);
     const host = request.headers.get("host") ?? url.host;
@@ -128,7 +128,7 @@ function hostCheck(hosts: readonly string[]): (host: string) => boolean {
   }));
   return (host) => {
     const name = nameOf(host);
-    return name !== undefined && (LOCAL.test(name) || listed.has(name));
+    return name !== undefined && (LOCAL_HOST.test(name) || listed.has(name));
   };
 }
 

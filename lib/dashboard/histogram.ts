@@ -18,31 +18,33 @@ export class Histogram {
     this.total++;
   }
 
-  /** An upper bound for the given part of all durations, as in `< 30 ms`. */
-  below(part: number): string {
+  /** An upper bound for the given share of all durations, as in `< 30 ms`. */
+  upperBound(share: number): string {
     if (this.total === 0) return "–";
     let sum = 0;
-    const index = this.counts.findIndex((count) => (sum += count) >= part * this.total);
+    const index = this.counts.findIndex((count) => (sum += count) >= share * this.total);
     return index < ENDS.length ? `< ${inWords(ENDS[index]!)}` : `> ${inWords(ENDS.at(-1)!)}`;
   }
 }
 
+/** In the units of the drawing: its width, the width of a bar, and the height of the tallest bar. */
 const WIDTH = 300, BAR = 24, HEIGHT = 76;
 
 /** Draws the classes as bars, in an SVG that scales with its container. */
 export function drawHistogram(title: string, { counts, total }: Histogram): string {
-  const most = Math.max(1, ...counts);
+  const tallest = Math.max(1, ...counts);
   const bars = counts.map((count, i) => {
-    const height = count === 0 ? 0 : Math.max(2, Math.round(count / most * HEIGHT));
+    const height = count === 0 ? 0 : Math.max(2, Math.round(count / tallest * HEIGHT));
     const [x, y] = [8 + i * (BAR + 2), 4 + HEIGHT - height];
     const label = `<title>${count}: ${classOf(i)}</title>`;
     return `<rect x="${x}" y="${y}" width="${BAR}" height="${height}" rx="2">${label}</rect>`;
   });
+  // Every third class has its lower end below it.
   const labels = [1, 4, 7, 10].map((i) =>
     `<text x="${8 + i * (BAR + 2)}" y="${HEIGHT + 20}" text-anchor="middle">${inWords(ENDS[i - 1]!)}</text>`
   );
-  const filled = counts.flatMap((count, i) => count > 0 ? [`${count} ${classOf(i)}`] : []);
-  const words = total === 0 ? "none yet" : filled.join(", ");
+  const nonEmpty = counts.flatMap((count, i) => count > 0 ? [`${count} ${classOf(i)}`] : []);
+  const words = total === 0 ? "none yet" : nonEmpty.join(", ");
   return `<svg class="histogram" viewBox="0 0 ${WIDTH} ${HEIGHT + 26}" role="img" aria-label="${title}: ${words}">` +
     `<path d="M8 ${HEIGHT + 4.5}H${WIDTH - 6}"/>${bars.join("")}${labels.join("")}</svg>`;
 }

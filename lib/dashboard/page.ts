@@ -9,22 +9,22 @@ import { HEAD } from "./view.ts";
 
 const SCRIPT = `
 const byId = (id) => document.getElementById(id);
-const shown = {};
-let source, latest, isPaused = false, selected = "", retry;
+const shownParts = {};
+let source, latest, isPaused = false, selected = "", retryTimer;
 try {
   selected = decodeURIComponent(location.hash.slice(1));
 } catch { /* a link that was cut */ }
 
 function connect() {
   source?.close();
-  clearTimeout(retry);
+  clearTimeout(retryTimer);
   const width = Math.max(280, byId("detail").clientWidth - 16);
   source = new EventSource("?" + new URLSearchParams({ events: "", thing: selected, width }));
-  source.onopen = () => state("live");
+  source.onopen = () => showState("live");
   source.onerror = () => {
-    state("reconnecting");
+    showState("reconnecting");
     // A refused request, as when too many pages are open, closes the source.
-    if (source.readyState === 2) retry = setTimeout(connect, 5000);
+    if (source.readyState === 2) retryTimer = setTimeout(connect, 5000);
   };
   source.onmessage = ({ data }) => {
     latest = { ...latest, ...JSON.parse(data) };
@@ -34,15 +34,15 @@ function connect() {
 
 function show() {
   for (const [id, html] of Object.entries(latest)) {
-    if (shown[id] === html) continue;
-    shown[id] = html;
+    if (shownParts[id] === html) continue;
+    shownParts[id] = html;
     const focused = document.activeElement?.id;
     byId(id).innerHTML = html;
     if (focused && focused !== document.activeElement?.id) byId(focused)?.focus({ preventScroll: true });
   }
-  const inDetail = byId("detail").querySelector("h2")?.textContent;
+  const detailLabel = byId("detail").querySelector("h2")?.textContent;
   for (const button of byId("things").querySelectorAll("button")) {
-    const isShown = button.dataset.thing === inDetail;
+    const isShown = button.dataset.thing === detailLabel;
     button.setAttribute("aria-pressed", isShown);
     button.closest("tr").className = isShown ? "selected" : "";
   }
@@ -53,7 +53,7 @@ function show() {
   document.title = words + (words && " · ") + "Interlock";
 }
 
-function state(words) {
+function showState(words) {
   if (isPaused) words = "paused";
   byId("state").textContent = words;
   byId("state").className = words;
@@ -62,7 +62,7 @@ function state(words) {
 byId("pause").onclick = () => {
   isPaused = !isPaused;
   byId("pause").setAttribute("aria-pressed", isPaused);
-  state(source.readyState === 1 ? "live" : "reconnecting");
+  showState(source.readyState === 1 ? "live" : "reconnecting");
   if (!isPaused && latest) show();
 };
 byId("things").onclick = ({ target }) => {
@@ -80,10 +80,10 @@ byId("things").onkeydown = (event) => {
   event.preventDefault();
   next.focus();
 };
-let resizing;
+let resizeTimer;
 addEventListener("resize", () => {
-  clearTimeout(resizing);
-  resizing = setTimeout(connect, 200);
+  clearTimeout(resizeTimer);
+  resizeTimer = setTimeout(connect, 200);
 });
 connect();
 `;

@@ -16,16 +16,16 @@ const PERIOD = 500;
 const MOST_UNREAD = 60;
 
 export class Streams implements Disposable {
-  readonly #open = new Set<PartStream>();
-  readonly #most: number;
-  readonly #read: () => Frame;
+  readonly #openStreams = new Set<PartStream>();
+  readonly #mostStreams: number;
+  readonly #readFrame: () => Frame;
   readonly #timer: Timer;
   #isDisposed = false;
 
-  /** @param read Returns the present state. */
-  constructor(most: number, read: () => Frame) {
-    this.#most = most;
-    this.#read = read;
+  /** @param readFrame Returns the present state. */
+  constructor(mostStreams: number, readFrame: () => Frame) {
+    this.#mostStreams = mostStreams;
+    this.#readFrame = readFrame;
     this.#timer = new Timer(() => this.#tick());
   }
 
@@ -39,14 +39,14 @@ export class Streams implements Disposable {
     if (isHead) return new Response(null, { headers });
     // Pages reconnect automatically, even to a server that is shutting down.
     if (this.#isDisposed) return refuse(503, "The dashboard was disposed of.");
-    if (this.#open.size >= this.#most) {
-      return refuse(503, `Too many pages are open: ${this.#most}.`, { "retry-after": "5" });
+    if (this.#openStreams.size >= this.#mostStreams) {
+      return refuse(503, `Too many pages are open: ${this.#mostStreams}.`, { "retry-after": "5" });
     }
     const width = Math.min(Math.max(280, Number(params.get("width")) || 800), 2000);
-    const stream = new PartStream(params.get("thing") ?? "", width, (one) => this.#open.delete(one));
+    const stream = new PartStream(params.get("thing") ?? "", width, (one) => this.#openStreams.delete(one));
     const response = new Response(new ReadableStream(stream), { headers });
-    this.#open.add(stream);
-    stream.send(this.#read());
+    this.#openStreams.add(stream);
+    stream.send(this.#readFrame());
     this.#timer.advance(performance.now() + PERIOD);
     return response;
   }
@@ -54,15 +54,15 @@ export class Streams implements Disposable {
   [DISPOSE](): void {
     this.#isDisposed = true;
     this.#timer.clear();
-    for (const stream of this.#open) stream.close();
+    for (const stream of this.#openStreams) stream.close();
   }
 
   #tick(): void {
-    if (this.#open.size === 0) return;
+    if (this.#openStreams.size === 0) return;
     this.#timer.advance(performance.now() + PERIOD);
-    const ready = [...this.#open].filter((stream) => stream.isReady());
+    const ready = [...this.#openStreams].filter((stream) => stream.isReady());
     if (ready.length === 0) return;
-    const frame = this.#read();
+    const frame = this.#readFrame();
     for (const stream of ready) stream.send(frame);
   }
 }
@@ -74,8 +74,10 @@ class PartStream implements UnderlyingDefaultSource<Uint8Array> {
   readonly #onEnd: (stream: PartStream) => void;
   readonly #encoder = new TextEncoder(); // one per stream, because jsdom lacks TextEncoder and may load the module
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  /** The parts that the page has. */
   #sent: Partial<Parts> = {};
-  #unread = 0;
+  /** The number of periods in a row that ended with an unread update. */
+  #unreadPeriods = 0;
 
   constructor(thing: string, width: number, onEnd: (stream: PartStream) => void) {
     this.#thing = thing;
@@ -98,13 +100,13 @@ class PartStream implements UnderlyingDefaultSource<Uint8Array> {
 
   /** A slow reader gets fewer updates instead of a backlog. A stream that is never read is closed. */
   isReady(): boolean {
-    if ((this.#controller!.desiredSize ?? 0) > 0) return true;
-    if (++this.#unread >= MOST_UNREAD) this.close();
+    if ((this.#controller!.desiredSize ?? 0) > 0) return true; // all updates were read
+    if (++this.#unreadPeriods >= MOST_UNREAD) this.close();
     return false;
   }
 
   send(frame: Frame): void {
-    this.#unread = 0;
+    this.#unreadPeriods = 0;
     const parts = frame.parts(this.#thing, this.#width);
     const changed = Object.entries(parts).filter(([id, html]) => this.#sent[id as keyof Parts] !== html);
     this.#sent = parts;
@@ -116,6 +118,6 @@ class PartStream implements UnderlyingDefaultSource<Uint8Array> {
 
 /** A response of one line. */
 export function refuse(status: number, words: string, headers: Record<string, string> = {}): Response {
-  const safe = { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" };
-  return new Response(`${words}\n`, { status, headers: { ...safe, ...headers } });
+  const common = { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" };
+  return new Response(`${words}\n`, { status, headers: { ...common, ...headers } });
 }

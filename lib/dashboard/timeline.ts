@@ -29,6 +29,7 @@ export interface Row {
   readonly marks: readonly Mark[];
 }
 
+/** Heights in pixels: a row and its bar, the space above all rows, the axis and the legend. */
 const ROW = 30, TOP = 14, BAR = 18, AXIS = 24, LEGEND = 26;
 
 /**
@@ -74,17 +75,19 @@ export interface Drawing {
 
 /** Draws a complete SVG. */
 export function draw({ title, lanes, from = 0, now, width, span = 1000, note = "" }: Drawing): string {
+  // The left edge of the bars, behind the longest label.
   const left = 16 + 7.4 * Math.max(4, ...lanes.map((lane) => lane.label.length));
-  const longest = Math.max(now - from, span);
-  const ends = [{ at: from + longest, text: "" }, ...lanes.flatMap(({ marks }) => marks)];
-  const scale = Math.min(...ends.map(({ at, text }) => (width - left - roomFor(text)) / Math.max(0, at - from)));
+  const duration = Math.max(now - from, span);
+  const texts = [{ at: from + duration, text: "" }, ...lanes.flatMap(({ marks }) => marks)];
+  // Pixels per ms, so that each text fits behind its moment.
+  const scale = Math.min(...texts.map(({ at, text }) => (width - left - roomFor(text)) / Math.max(0, at - from)));
   const x = (at: number) => round(left + Math.max(0, at - from) * scale);
   const height = TOP + lanes.length * ROW + AXIS + LEGEND;
   const rows = lanes.map((lane, i) => drawLane(lane, TOP + i * ROW, x, now)).join("");
   const label = attribute(summary(title, lanes));
   return `<svg xmlns="http://www.w3.org/2000/svg" class="tl" role="img" aria-label="${label}" ` +
     `viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><style>${STYLE}</style><defs>${HATCH}</defs>` +
-    drawAxis(from, from + longest, now, TOP + lanes.length * ROW, x) + rows + drawLegend(lanes, height - 8, note) +
+    drawAxis(from, from + duration, now, TOP + lanes.length * ROW, x) + rows + drawLegend(lanes, height - 8, note) +
     "</svg>";
 }
 
@@ -131,25 +134,26 @@ function drawAxis(from: number, to: number, now: number, bottom: number, x: (at:
 const LEGEND_TEXTS: Record<State, string> = { waits: "waits", holds: "holds", shares: "runs beside others" };
 
 function drawLegend(lanes: readonly Row[], y: number, note: string): string {
-  let at = 8;
+  let x = 8;
   let legend = "";
   const add = (sign: string, text: string) => {
-    legend += `${sign}<text class="soft" x="${at + 19}" y="${y}">${text}</text>`;
-    at += 34 + Math.round(text.length * 6);
+    legend += `${sign}<text class="soft" x="${x + 19}" y="${y}">${text}</text>`;
+    x += 34 + Math.round(text.length * 6);
   };
   for (const [state, text] of Object.entries(LEGEND_TEXTS)) {
     if (!lanes.some((lane) => lane.spans.some((one) => one.state === state))) continue;
-    add(`<rect class="${state}" x="${at}" y="${y - 10}" width="14" height="11" rx="2"/>`, text);
+    add(`<rect class="${state}" x="${x}" y="${y - 10}" width="14" height="11" rx="2"/>`, text);
   }
-  const has = (sign: Mark["sign"]) => lanes.some((lane) => lane.marks.some((mark) => mark.sign === sign));
-  if (has("●")) add(`<circle class="dot" cx="${at + 7}" cy="${y - 4}" r="5"/>`, "a call");
-  if (has("✕")) add(`<text class="soft" x="${at + 2}" y="${y}">✕</text>`, "ends early");
-  return note === "" ? legend : `${legend}<text class="soft" x="${at}" y="${y}">${escape(note)}</text>`;
+  const hasMark = (sign: Mark["sign"]) => lanes.some((lane) => lane.marks.some((mark) => mark.sign === sign));
+  if (hasMark("●")) add(`<circle class="dot" cx="${x + 7}" cy="${y - 4}" r="5"/>`, "a call");
+  if (hasMark("✕")) add(`<text class="soft" x="${x + 2}" y="${y}">✕</text>`, "ends early");
+  return note === "" ? legend : `${legend}<text class="soft" x="${x}" y="${y}">${escape(note)}</text>`;
 }
 
-/** A text for screen readers. */
+/** Describes a drawing for screen readers: the rows whose last span still lasts, and the rows that ended early. */
 export function summary(title: string, lanes: readonly Row[]): string {
   const names = (some: readonly Row[]) => some.map(({ label }) => label).join(", ");
+  // The labels of the rows that are in this state now.
   const those = (state: State) =>
     names(lanes.filter(({ spans }) => spans.at(-1)?.to === undefined && spans.at(-1)?.state === state));
   const ended = names(lanes.filter(({ marks }) => marks.some(({ sign }) => sign === "✕")));

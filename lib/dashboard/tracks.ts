@@ -7,7 +7,7 @@ import type { GiveUpEvent, GrantEvent, ObservedCall, Observer, ReleaseEvent } fr
 import { Histogram } from "./histogram.ts";
 
 /** A wait or hold that has ended. Times in ms on the clock of `performance.now()`. */
-interface Past {
+interface PastCall {
   readonly state: "waits" | "holds";
   readonly from: number;
   readonly to: number;
@@ -34,10 +34,11 @@ export class Track {
   losses = 0;
   /** All waits that have ended, in ms. */
   totalWaited = 0;
-  /** The oldest first. */
-  past: Past[] = [];
+  /** The waits and holds that have ended, the oldest first. */
+  past: PastCall[] = [];
   /** When a short wait or hold was last left out of `past`. */
   lastSkipped = -Infinity;
+  /** When the last one that was kept has ended. */
   readonly #lastKept = { waits: -Infinity, holds: -Infinity };
 
   constructor(label: string) {
@@ -51,14 +52,15 @@ export class Track {
     this.waiting.add(waited);
   }
 
-  keep(state: Past["state"], to: number, lasted: number, hasFailed = false): void {
+  /** Adds a wait or hold that has ended to `past`, unless it is too short to be drawn apart. */
+  keep(state: PastCall["state"], to: number, lasted: number, hasFailed = false): void {
     if (lasted < RESOLUTION && to - this.#lastKept[state] < RESOLUTION) {
       this.lastSkipped = to;
       return;
     }
     this.#lastKept[state] = to;
     this.past.push({ state, from: to - lasted, to, hasFailed });
-    if (this.past.length > 2 * MOST_PAST) this.past = this.past.slice(-MOST_PAST);
+    if (this.past.length > 2 * MOST_PAST) this.past = this.past.slice(-MOST_PAST); // seldom, as it copies
   }
 }
 
@@ -82,12 +84,12 @@ export class Tracks implements Observer {
   }
 
   wait(_event: unknown, call: ObservedCall): void {
-    const track = this.#of(call);
+    const track = this.#trackOf(call);
     if (call.state === "waits") track.waits.add(call);
   }
 
   grant({ at, waited }: GrantEvent, call: ObservedCall): void {
-    const track = this.#of(call);
+    const track = this.#trackOf(call);
     track.grants++;
     track.endWait(call, waited);
     if (call.hasWaited || !call.thing.isHeld) track.keep("waits", at, waited);
@@ -95,14 +97,14 @@ export class Tracks implements Observer {
   }
 
   giveUp({ at, waited }: GiveUpEvent, call: ObservedCall): void {
-    const track = this.#of(call);
+    const track = this.#trackOf(call);
     track.giveUps++;
     track.endWait(call, waited);
     track.keep("waits", at, waited, true);
   }
 
   release({ at, held, outcome }: ReleaseEvent, call: ObservedCall): void {
-    const track = this.#of(call);
+    const track = this.#trackOf(call);
     if (outcome === "lost") track.losses++;
     track.holds.delete(call);
     track.holding.add(held);
@@ -110,7 +112,7 @@ export class Tracks implements Observer {
   }
 
   /** Returns the track of a call's resource. */
-  #of({ thing: { label } }: ObservedCall): Track {
+  #trackOf({ thing: { label } }: ObservedCall): Track {
     this.#events++;
     const track = this.byLabel.get(label) ?? new Track(label);
     if (this.byLabel.size > MOST_TRACKS / 2) this.byLabel.delete(label); // moves it to the end, as the latest used

@@ -22,16 +22,18 @@ export type Parts = Readonly<Record<"alerts" | "numbers" | "things" | "detail", 
 export class Frame {
   readonly #tracks: Tracks;
   readonly #now = performance.now();
-  readonly #common: Omit<Parts, "detail">;
+  /** The parts that all pages share. */
+  readonly #shared: Omit<Parts, "detail">;
   /** The resource at the top of the table. */
-  readonly #first: Track | undefined;
+  readonly #topTrack: Track | undefined;
+  /** The HTML of the details so far, by width and label. */
   readonly #details = new Map<string, string>();
 
   constructor(tracks: Tracks, stuck: readonly Finding[]) {
     this.#tracks = tracks;
-    const all = [...tracks.byLabel.values()].map((track) => ({ track, longest: longest(track.waits, this.#now) }))
-      .sort((a, b) => rank(b.longest) - rank(a.longest) || b.track.totalWaited - a.track.totalWaited);
-    this.#first = all[0]?.track;
+    const all = [...tracks.byLabel.values()].map((track) => ({ track, longest: longestWait(track.waits, this.#now) }))
+      .sort((a, b) => sortKey(b.longest) - sortKey(a.longest) || b.track.totalWaited - a.track.totalWaited);
+    this.#topTrack = all[0]?.track;
     const count = (of: "waits" | "holds") => all.reduce((sum, { track }) => sum + track[of].size, 0);
     const numbers = [
       plural(all.length, "primitive"),
@@ -39,10 +41,10 @@ export class Frame {
       plural(count("waits"), "waiter"),
       `${tracks.perSecond.toLocaleString("en")} events/s`,
     ];
-    this.#common = {
-      alerts: stuck.map(({ kind, message }) => alert(kind, message)).join(""),
+    this.#shared = {
+      alerts: stuck.map(({ kind, message }) => alertHtml(kind, message)).join(""),
       numbers: numbers.map((one) => `<span>${one}</span>`).join(""),
-      things: table(all),
+      things: tableHtml(all),
     };
   }
 
@@ -51,11 +53,11 @@ export class Frame {
    * @param width Pixels for the timeline.
    */
   parts(thing: string, width: number): Parts {
-    const track = this.#tracks.byLabel.get(thing) ?? this.#first;
+    const track = this.#tracks.byLabel.get(thing) ?? this.#topTrack;
     const key = `${width} ${track?.label}`;
-    const shown = this.#details.get(key) ?? (track === undefined ? "" : detail(track, this.#now, width));
+    const shown = this.#details.get(key) ?? (track === undefined ? "" : detailHtml(track, this.#now, width));
     this.#details.set(key, shown);
-    return { ...this.#common, detail: shown };
+    return { ...this.#shared, detail: shown };
   }
 }
 
@@ -69,10 +71,10 @@ interface TableRow {
 const COLUMNS: readonly (readonly [head: string, cell: (row: TableRow) => string, isWide?: boolean])[] = [
   ["Holders", ({ track }) => `${track.holds.size || ""}`],
   ["Waiters", ({ track }) => `${track.waits.size || ""}`],
-  ["Longest wait", ({ longest }) => longest === 0 ? "" : `<span class="${level(longest)}">${span(longest)}</span>`],
-  ["95 % waited", ({ track }) => escape(track.waiting.below(0.95)), true],
-  ["95 % held", ({ track }) => escape(track.holding.below(0.95)), true],
-  ["Grants", ({ track }) => grants(track), true],
+  ["Longest wait", ({ longest }) => longest === 0 ? "" : `<span class="${level(longest)}">${inWords(longest)}</span>`],
+  ["95 % waited", ({ track }) => escape(track.waiting.upperBound(0.95)), true],
+  ["95 % held", ({ track }) => escape(track.holding.upperBound(0.95)), true],
+  ["Grants", ({ track }) => grantsHtml(track), true],
 ];
 
 /** The head of the table. */
@@ -80,18 +82,18 @@ export const HEAD: string = `<tr><th scope="col">Primitive</th>${
   COLUMNS.map(([head, , isWide]) => `<th scope="col"${isWide ? ' class="wide"' : ""}>${head}</th>`).join("")
 }</tr>`;
 
-function table(all: readonly TableRow[]): string {
+function tableHtml(all: readonly TableRow[]): string {
   if (all.length === 0) return wholeRow("Nothing has been acquired yet.");
   const hidden = all.length - MOST_ROWS;
   const more = wholeRow(`and ${plural(hidden, "primitive")} that waited less`);
-  return all.slice(0, MOST_ROWS).map(row).join("") + (hidden > 0 ? more : "");
+  return all.slice(0, MOST_ROWS).map(rowHtml).join("") + (hidden > 0 ? more : "");
 }
 
 function wholeRow(text: string): string {
   return `<tr><td colspan="${COLUMNS.length + 1}" class="none">${text}</td></tr>`;
 }
 
-function alert(kind: Finding["kind"], message: string): string {
+function alertHtml(kind: Finding["kind"], message: string): string {
   const [title, ...lines] = message.replace(/^Interlock: (self-wait|cycle): /, "").split("\n");
   const list = lines.length === 0 ? "" : `<ol>${lines.map((line) => `<li>${escape(line.trim())}</li>`).join("")}</ol>`;
   const word = kind === "self" ? "Deadlock with itself" : "Deadlock";
@@ -99,7 +101,7 @@ function alert(kind: Finding["kind"], message: string): string {
 }
 
 /** The page marks the row of the resource in detail. */
-function row(one: TableRow): string {
+function rowHtml(one: TableRow): string {
   const { label: text } = one.track;
   const label = attribute(text);
   const name = `<th scope="row"><button type="button" id="b-${label}" data-thing="${label}" aria-pressed="false">` +
@@ -108,33 +110,33 @@ function row(one: TableRow): string {
   return `<tr>${name}${cells.join("")}</tr>`;
 }
 
-/** How a longest wait looks. */
+/** The CSS class of a cell with the longest wait, in ms. */
 function level(longest: number): string {
   return longest >= 10_000 ? "bad" : longest >= 1_000 ? "slow" : "";
 }
 
-function grants({ grants, giveUps, losses }: Track): string {
+function grantsHtml({ grants, giveUps, losses }: Track): string {
   const failures = (giveUps === 0 ? "" : ` · ${giveUps} gave up`) + (losses === 0 ? "" : ` · ${losses} lost`);
   return `${grants}${failures && `<small>${failures}</small>`}`;
 }
 
-function detail(track: Track, now: number, width: number): string {
+function detailHtml(track: Track, now: number, width: number): string {
   const isSampled = track.lastSkipped > now - SPAN;
   const sampled = isSampled ? " Sampled: not every wait and hold below 0.1 s is drawn; the numbers count all." : "";
-  const lists = calls("Holders", "held", track.holds, now) + calls("Waiters", "waited", track.waits, now);
-  return `<h2>${escape(track.label)}</h2>` + timeline(track, now, width) +
+  const lists = callsHtml("Holders", "held", track.holds, now) + callsHtml("Waiters", "waited", track.waits, now);
+  return `<h2>${escape(track.label)}</h2>` + timelineHtml(track, now, width) +
     `<p class="note">The last ${SPAN / 1000} seconds.${sampled}</p><div class="calls">${lists}</div>` +
     `<div class="calls"><section><h3>Waiting</h3>${drawHistogram("Waiting", track.waiting)}</section>` +
     `<section><h3>Holding</h3>${drawHistogram("Holding", track.holding)}</section></div>`;
 }
 
-function calls(title: string, verb: string, all: ReadonlySet<ObservedCall>, now: number): string {
+function callsHtml(title: string, verb: string, all: ReadonlySet<ObservedCall>, now: number): string {
   const shown = [...all].slice(0, MOST_CALLS).map((call) => {
     const { site } = call;
     const permits = call.permits === 1 ? "" : `, ${call.permits} permits`;
     const place = site === undefined ? "" : ` <code title="${attribute(`${site.file}:${site.line}:${site.column}`)}">` +
       `${escape(`${site}`)}</code>`;
-    return `<li><span>#${call.id}${place}</span> <span>${verb} ${span(now - call.since)}${permits}</span></li>`;
+    return `<li><span>#${call.id}${place}</span> <span>${verb} ${inWords(now - call.since)}${permits}</span></li>`;
   });
   const more = all.size - MOST_CALLS;
   if (more > 0) shown.push(`<li class="none">and ${more} more</li>`);
@@ -143,18 +145,18 @@ function calls(title: string, verb: string, all: ReadonlySet<ObservedCall>, now:
 }
 
 /** Draws holders above waiters, in as few rows as possible. */
-function timeline(track: Track, now: number, width: number): string {
+function timelineHtml(track: Track, now: number, width: number): string {
   const from = now - SPAN;
   const open = (state: "waits" | "holds") =>
     [...track[state]].slice(0, MOST_CALLS).map(({ since }) => ({ state, from: since, to: Infinity, hasFailed: false }));
   const spans = [...track.past.filter(({ to }) => to > from), ...open("holds"), ...open("waits")];
-  const lanes = [...rows("holds", "holder", spans), ...rows("waits", "waiter", spans)];
+  const lanes = [...rowsOf("holds", "holder", spans), ...rowsOf("waits", "waiter", spans)];
   return `<div class="timeline">${draw({ title: track.label, lanes, from, now, width, span: SPAN })}</div>`;
 }
 
-type Span = Track["past"][number];
+type PastCall = Track["past"][number];
 
-function rows(state: Span["state"], word: string, all: readonly Span[]): Row[] {
+function rowsOf(state: PastCall["state"], word: string, all: readonly PastCall[]): Row[] {
   const lanes: { label: string; spans: Row["spans"][number][]; marks: Row["marks"][number][] }[] = [];
   const packed = new Rows();
   for (const { from, to, hasFailed } of all.filter((one) => one.state === state).sort((a, b) => a.from - b.from)) {
@@ -167,18 +169,18 @@ function rows(state: Span["state"], word: string, all: readonly Span[]): Row[] {
   return lanes;
 }
 
-function longest(waits: ReadonlySet<ObservedCall>, now: number): number {
+function longestWait(waits: ReadonlySet<ObservedCall>, now: number): number {
   const [oldest] = waits;
   return oldest === undefined ? 0 : now - oldest.since;
 }
 
-/** Short waits do not change the order, so that the table stays stable. */
-function rank(longest: number): number {
+/** Sorts by the longest wait. Short waits do not change the order, so that the table stays stable. */
+function sortKey(longest: number): number {
   return longest < 1000 ? 0 : longest;
 }
 
 /** Formats a duration, as in `0.3 s`, `12 s` and `4 min`. */
-function span(ms: number): string {
+function inWords(ms: number): string {
   if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;
   return ms < 120_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`;
 }
