@@ -27,8 +27,9 @@ export class WebHold implements WebGuard {
   #isAnswered = false;
   // #endHold is set exactly while the lock is held; the platform keeps the lock until it is called.
   #endHold: (() => void) | undefined;
-  #end!: () => void;
-  readonly #ended = new Promise<void>((resolve) => this.#end = resolve);
+  #resolveEnded!: () => void;
+  /** Resolves when the platform has released the lock. */
+  readonly #ended = new Promise<void>((resolve) => this.#resolveEnded = resolve);
   readonly #lost = new AbortController();
   /** Withdraws the request from the platform's queue. */
   readonly #withdrawn = new AbortController();
@@ -82,8 +83,8 @@ export class WebHold implements WebGuard {
       this.#cancellation = onCancel({ ...limits, timeout }, (outcome) => this.#cancel(outcome, limits));
     }
     // The platform accepts only one of the two options, and only its own signals.
-    const how = ifAvailable ? { mode, ifAvailable } as const : { mode, signal: this.#withdrawn.signal };
-    promised(() => locks.request(name, how, (lock) => this.#onAnswer(lock)))
+    const requestOptions = ifAvailable ? { mode, ifAvailable } as const : { mode, signal: this.#withdrawn.signal };
+    promised(() => locks.request(name, requestOptions, (lock) => this.#onAnswer(lock)))
       .then(() => this.#onEnd(), (error) => this.#onError(error));
     // Deno 2.9.6 queues a shared request with `ifAvailable` behind a waiting exclusive one, instead of refusing it.
     if (ifAvailable && runtime() === "deno") void this.#ifItWaits(() => this.#onAnswer(null));
@@ -108,14 +109,14 @@ export class WebHold implements WebGuard {
   #onAnswer(lock: unknown): Promise<void> | undefined {
     if (this.#isAnswered) return undefined;
     this.#finish();
-    if (lock === null) {
+    if (lock === null) { // it was not free, with `ifAvailable`
       this.#resolve(undefined);
       return undefined;
     }
-    const end = new Promise<void>((resolve) => this.#endHold = resolve);
+    const holdEnded = new Promise<void>((resolve) => this.#endHold = resolve);
     this.#resolve(this);
     if (hook !== undefined) hook.grant(this.#spec, this, 1);
-    return end;
+    return holdEnded;
   }
 
   /** For a held lock: it was stolen. For a waiting request: the platform has refused it. */
@@ -126,7 +127,7 @@ export class WebHold implements WebGuard {
 
   #cancel(outcome: CancelOutcome, { signal, timeout }: WaitLimits): void {
     this.#isAnswered = true; // first, because reading a foreign signal runs its code
-    this.#fail(outcome === "timeout" ? timeOut(this.#spec, timeout) : reasonOf(signal!), outcome);
+    this.#fail(outcome === "timeout" ? timeoutError(this.#spec, timeout) : reasonOf(signal!), outcome);
   }
 
   /** Ends the request without a grant. */
@@ -137,6 +138,7 @@ export class WebHold implements WebGuard {
     hook?.giveUp(this.#spec, this, outcome, 1);
   }
 
+  /** Ends the request: a later answer does not count. */
   #finish(): void {
     this.#isAnswered = true;
     this.#cancellation?.end();
@@ -152,12 +154,13 @@ export class WebHold implements WebGuard {
   /** Called when the platform has released the lock. An error without a release means that the lock was stolen. */
   #onEnd(error?: unknown): void {
     if (this.#spend(true)) {
-      const what = named("lock", this.#spec.name);
-      this.#lost.abort(new LeaseLostError(`Cannot keep ${what}: it was stolen`, { cause: error }));
+      const lock = named("lock", this.#spec.name);
+      this.#lost.abort(new LeaseLostError(`Cannot keep ${lock}: it was stolen`, { cause: error }));
     }
-    this.#end();
+    this.#resolveEnded();
   }
 
+  /** Ends the hold. Returns whether it was still held. */
   #spend(isLost: boolean): boolean {
     const endHold = this.#endHold;
     if (endHold === undefined) return false;
@@ -170,6 +173,6 @@ export class WebHold implements WebGuard {
 show(WebHold, "Guard", ["held"]);
 
 /** The error of a request that timed out. */
-export function timeOut(spec: WebLockSpec, timeout: number): Error {
+export function timeoutError(spec: WebLockSpec, timeout: number): Error {
   return timedOut(spec.operation, timeout, hook?.holderOf(spec));
 }
