@@ -72,10 +72,10 @@ export function lockOnArguments<A extends readonly unknown[] = []>(
   options: LockOnArgumentsOptions = {},
 ): LockedOnArguments<A> {
   checkMutex(mutex);
-  const own = checkOnArguments(select, options);
-  const needsName = isNamed(mutex, "RedisKeyedMutex") && own.name === undefined;
-  must(!needsName, "name", "be given: it identifies the calls of a RedisKeyedMutex in every process", own.name);
-  return onArguments("lockOnArguments", select, own, (key, fn, limits) => mutex.run(key, fn, limits));
+  const checked = checkOnArguments(select, options);
+  const needsName = isNamed(mutex, "RedisKeyedMutex") && checked.name === undefined;
+  must(!needsName, "name", "be given: it identifies the calls of a RedisKeyedMutex in every process", checked.name);
+  return onArguments("lockOnArguments", select, checked, (key, fn, limits) => mutex.run(key, fn, limits));
 }
 
 /** Classes whose `run` takes no key and would call it, or does not exclude calls, beside those that have a place. */

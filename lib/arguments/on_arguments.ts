@@ -77,7 +77,7 @@ export function onArguments<A extends readonly unknown[]>(
   };
 }
 
-/** The number of wrapped functions without a name. */
+/** The number of wrapped functions without a name so far: each gets its own number. */
 let functions = 0;
 
 /** Throws unless `fn` can be wrapped or decorated: it must do its work when it is called. */
@@ -89,23 +89,24 @@ function checkDecorated(decorator: string, fn: unknown, context: unknown): void 
   must(kind === "method", decorator, "decorate a method", kind);
 }
 
+/** Makes the key from the arguments at these positions. */
 function pick(positions: readonly number[]): (...args: unknown[]) => KeyPart[] {
   return (...args) => positions.map((position) => args[position] as KeyPart);
 }
 
 /** JSON of strings that begin with their type, so that different parts never share a spelling. */
-function spell(identity: string, parts: readonly KeyPart[], areMade: boolean): string {
-  return JSON.stringify([identity, ...parts.map((part, index) => spellPart(part, index, areMade))]);
+function spell(identity: string, parts: readonly KeyPart[], areFromFunction: boolean): string {
+  return JSON.stringify([identity, ...parts.map((part, index) => spellPart(part, index, areFromFunction))]);
 }
 
-/** @param isMade Whether a key function made it. */
-function spellPart(part: unknown, index: number, isMade: boolean): string {
+/** @param isFromFunction Whether a key function made the part. */
+function spellPart(part: unknown, index: number, isFromFunction: boolean): string {
   if (part === null) return "null";
   if (typeof part === "object" || typeof part === "function" || typeof part === "symbol") {
     const rule = "must be a string, number, bigint, boolean, null or undefined";
     const got = typeof part === "symbol" ? "a symbol" : quote(part);
     throw new TypeError(
-      isMade
+      isFromFunction
         ? `the key that select returns ${rule}, got ${got}`
         : `selected argument ${index} ${rule}, got ${got}: pass a key function as select`,
     );

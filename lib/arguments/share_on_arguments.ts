@@ -63,6 +63,6 @@ export function shareOnArguments<A extends readonly unknown[] = []>(
   options: ShareOnArgumentsOptions = {},
 ): SharedOnArguments<A> {
   checkInstance(flights instanceof SingleFlight, flights, "flights", "SingleFlight");
-  const own = checkOnArguments(select, options);
-  return onArguments("shareOnArguments", select, own, (key, fn, limits) => flights.run(key, fn, limits));
+  const checked = checkOnArguments(select, options);
+  return onArguments("shareOnArguments", select, checked, (key, fn, limits) => flights.run(key, fn, limits));
 }
