@@ -97,24 +97,24 @@ export async function acquireAll<L extends readonly Acquirable<AnyGuard>[]>(
   const locks = inLockOrder(things);
   const guards: AnyGuard[] = [];
   try {
-    const closed = locks.find(({ thing }) => (thing as { readonly closed?: boolean }).closed);
-    if (closed !== undefined) await closed.thing.acquire(); // rejects at once
+    const closedLock = locks.find(({ lock }) => (lock as { readonly closed?: boolean }).closed);
+    if (closedLock !== undefined) await closedLock.lock.acquire(); // rejects at once
     throwIfAborted(limits); // the list may be empty
     const deadline = limits === undefined ? Infinity : performance.now() + limits.timeout;
     for (let i = 0; i < locks.length; i++) {
-      const { thing, index, remote } = locks[i]!;
+      const { lock, index, remote } = locks[i]!;
       const next = nextOptions(limits, deadline);
       // A free local lock is taken in the caller's own turn, so that a later call cannot overtake.
-      const free = remote === "" ? thing.tryAcquire() as AnyGuard | undefined : undefined;
-      guards[index] = free ?? await thing.acquire(next);
+      const free = remote === "" ? lock.tryAcquire() as AnyGuard | undefined : undefined;
+      guards[index] = free ?? await lock.acquire(next);
     }
     return new Group(guards, locks) as unknown as GuardGroup<GuardsOf<L>>;
   } catch (error) {
     await giveBack(guards, locks); // errors of release must not replace the cause
     const { timeout = Infinity, signal } = limits ?? {};
-    const isOurs = timeout < Infinity && error instanceof TimeoutError &&
+    const isOwnTimeout = timeout < Infinity && error instanceof TimeoutError &&
       (signal === undefined || error !== reasonOf(signal)); // a reason is passed on, even if it is a TimeoutError
-    throw isOurs ? timedOutAll(timeout, error) : error;
+    throw isOwnTimeout ? timedOutAll(timeout, error) : error;
   }
 }
 

@@ -312,11 +312,11 @@ class LentWait extends Waiter<void> implements Owner {
   /** Set if the call was cancelled while it did not wait for a notification: no promise waits to be rejected then. */
   cancelled: Rejection | void = undefined;
 
-  readonly #note: Resolve<void> = (cancelled) => this.cancelled = cancelled;
+  readonly #noteCancellation: Resolve<void> = (cancelled) => this.cancelled = cancelled;
 
   constructor(condition: WaitedFor, queue: WaitQueue<void>, mutex: Mutex, hold: Hold) {
     super(condition);
-    this.resolve = this.#note;
+    this.resolve = this.#noteCancellation;
     this.#queue = queue;
     this.#mutex = mutex;
     this.#hold = hold;
@@ -340,25 +340,25 @@ class LentWait extends Waiter<void> implements Owner {
 
   /** Joins the end of the lock's queue. This wait cannot be cancelled, and `maxWaiting` never refuses it. */
   #takeBack(outcome: Rejection | void): void {
-    this.resolve = this.#note;
+    this.resolve = this.#noteCancellation;
     const { end } = this.#mutex.queue;
     if (end !== undefined) return this.#end(new Rejection(end.reason)); // the lock was cancelled
     this.#settledWith = outcome;
     if (this.#mutex.holder === undefined) {
-      this.#onBack();
+      this.#onLockBack();
       this.#mutex.take(this.#hold);
       return;
     }
-    const back = this.#lockWaiter = new Waiter<Hold>(this.#mutex);
-    hook?.begin(back, this.#hold);
-    this.#mutex.queue.join(back, (granted) => {
+    const lockWaiter = this.#lockWaiter = new Waiter<Hold>(this.#mutex);
+    hook?.begin(lockWaiter, this.#hold);
+    this.#mutex.queue.join(lockWaiter, (granted) => {
       if (granted instanceof Rejection) this.#end(granted); // the lock was cancelled
-      else this.#onBack();
+      else this.#onLockBack();
     });
   }
 
   /** Takes the lock back under the same hold. */
-  #onBack(): void {
+  #onLockBack(): void {
     this.#mutex.holder = this.#hold;
     setOwner(this.#hold, this.#mutex);
     this.#settle(this.#settledWith);
@@ -372,12 +372,12 @@ class LentWait extends Waiter<void> implements Owner {
 
   /** Ends the wait after its guard was released, and passes a received notification to the next waiter. */
   onRelease(): void {
-    const back = this.#lockWaiter;
-    const isNotified = back !== undefined && this.#settledWith === undefined;
-    if (back !== undefined) remove(this.#mutex.queue, back);
+    const lockWaiter = this.#lockWaiter;
+    const isNotified = lockWaiter !== undefined && this.#settledWith === undefined;
+    if (lockWaiter !== undefined) remove(this.#mutex.queue, lockWaiter);
     else remove(this.#queue, this);
     if (isNotified) wake(this.#queue, undefined, 1);
-    const cause = back === undefined ? undefined : this.#settledWith?.reason;
+    const cause = lockWaiter === undefined ? undefined : this.#settledWith?.reason;
     this.#end(new Rejection(releasedMeanwhile(this.target, cause)));
   }
 }

@@ -60,7 +60,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   readonly #timer = new Timer(() => this.#sweep());
 
   static {
-    exposeState(KeyedRateLimiter, (one) => [one.#entries, one.#timer]);
+    exposeState(KeyedRateLimiter, (limiter) => [limiter.#entries, limiter.#timer]);
     show(KeyedRateLimiter, "KeyedRateLimiter", ["name", "limit", "interval", "size", "closed"]);
   }
 
@@ -88,8 +88,8 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
     this.#shared = budgetsOf(terms, maxWaiting);
     this.#unused = new StartQueue(this.#shared, targetOf(name));
     const change = (change: () => void) => this.#change(change);
-    const remaining = (i: number) => (key: K) => this.#use(key, (starts) => starts.remaining(i));
-    this.#budgets = terms.map((each, i) => new KeyedBudget<K>(each, change, () => remaining(i)));
+    const remainingOf = (i: number) => (key: K) => this.#use(key, (starts) => starts.remaining(i));
+    this.#budgets = terms.map((each, i) => new KeyedBudget<K>(each, change, () => remainingOf(i)));
   }
 
   /** The name shown with the key in error messages and diagnostics. */

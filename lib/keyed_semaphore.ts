@@ -100,7 +100,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
   /** Whether a new call for `key` would have to wait. */
   locked(key: K): boolean {
     checkKey(key);
-    return this.#entries.get(key)?.fit(1) === false;
+    return this.#entries.get(key)?.fits(1) === false;
   }
 
   /** The length of the queue for `key`. */

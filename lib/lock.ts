@@ -92,8 +92,8 @@ export class Lock implements Acquirable<Guard> {
    */
   acquire(options?: WaitOptions): Promise<Guard> {
     try { // quicker than `promised`, which takes a closure
-      const own = this.#mutex;
-      return own.acquire(options === undefined ? undefined : admit(options, own.queue, own));
+      const mutex = this.#mutex;
+      return mutex.acquire(options === undefined ? undefined : admit(options, mutex.queue, mutex));
     } catch (error) {
       return Promise.reject(error);
     }

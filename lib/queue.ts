@@ -228,7 +228,7 @@ export class Queue<T> implements AsyncIterable<T> {
     const dropped = this.#items.size;
     this.#items = new Items();
     closeQueues([this.#putters, this.#getters], reason);
-    this.#finish(Math.min(dropped, this.#unfinished));
+    this.#countDone(Math.min(dropped, this.#unfinished));
   }
 
   /**
@@ -241,7 +241,7 @@ export class Queue<T> implements AsyncIterable<T> {
     if (this.#unfinished === 0) {
       throw new RangeError(`Cannot finish item of ${named("queue", this.name)}: taskDone() was called for each item`);
     }
-    this.#finish(1);
+    this.#countDone(1);
   }
 
   /**
@@ -318,13 +318,13 @@ export class Queue<T> implements AsyncIterable<T> {
    */
   values(options?: WaitOptions): AsyncIterableIterator<T, undefined> {
     const limits = readWaitOptions(options);
-    let isLeft = false;
+    let hasReturned = false;
     const loop: AsyncIterableIterator<T, undefined> = {
       [Symbol.asyncIterator]() {
         return this;
       },
       next: (): Promise<IteratorResult<T, undefined>> => {
-        if (isLeft) return Promise.resolve(done());
+        if (hasReturned) return Promise.resolve(endOfLoop());
         try {
           return this.#next(loop, limits);
         } catch (error) {
@@ -332,14 +332,14 @@ export class Queue<T> implements AsyncIterable<T> {
         }
       },
       return: (): Promise<IteratorResult<T, undefined>> => {
-        isLeft = true;
+        hasReturned = true;
         // No item may go to a call of `next` whose result is no longer awaited.
         for (const getter of waitersOf(this.#getters)) {
           if (!(getter instanceof LoopGetter) || getter.loop !== loop || !getter.waits) continue;
           this.#getters.unlink(getter);
           getter.end();
         }
-        return Promise.resolve(done());
+        return Promise.resolve(endOfLoop());
       },
     };
     return loop;
@@ -350,12 +350,12 @@ export class Queue<T> implements AsyncIterable<T> {
     if (end !== undefined) throw end.reason; // it was cancelled
     throwIfAborted(limits);
     if (this.size > 0) return Promise.resolve({ value: this.#take(), done: false });
-    if (this.closed) return Promise.resolve(done());
+    if (this.closed) return Promise.resolve(endOfLoop());
     const getter = new LoopGetter(this.#getTarget, loop);
     return this.#getters.wait(getter, limits) as Promise<IteratorResult<T, undefined>>;
   }
 
-  #finish(count: number): void {
+  #countDone(count: number): void {
     this.#unfinished -= count;
     if (this.#unfinished === 0) wake(this.#joiners, undefined);
   }
@@ -420,7 +420,7 @@ class LoopGetter extends Waiter<unknown> {
 
   /** Ends the loop of a dequeued call. */
   end(): void {
-    this.resolve(done());
+    this.resolve(endOfLoop());
     reportGiveUp(this, "error");
   }
 }
@@ -435,6 +435,6 @@ class Putter extends Waiter<unknown> {
   }
 }
 
-function done(): IteratorReturnResult<undefined> {
+function endOfLoop(): IteratorReturnResult<undefined> {
   return { value: undefined, done: true };
 }

@@ -15,6 +15,7 @@ import { closeQueues, type Waiter, WaitQueue } from "./internal/wait_queue.ts";
 import { type Wrapped, wrapped } from "./internal/wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
+/** The permits of the lock, all of which a writer takes. */
 const ALL = Number.MAX_SAFE_INTEGER;
 
 /**
@@ -139,8 +140,8 @@ class SidesQueue extends WaitQueue<Hold> {
 /** One side. Its holds take one permit of a reader, and all of a writer. */
 class Side<G extends Hold = Hold> implements RwLockSide<G>, PermitsOwner {
   readonly #permits: Permits;
-  /** Of the writer: the reader side. */
-  readonly #reader: Side | undefined;
+  /** The reader side of a writer; undefined if this is the reader side itself. */
+  readonly #readerSide: Side | undefined;
 
   static {
     exposeState(Side, (side) => ({ owner: side.#permits, copy: COPY }));
@@ -149,11 +150,11 @@ class Side<G extends Hold = Hold> implements RwLockSide<G>, PermitsOwner {
 
   constructor(permits: Permits, reader?: Side) {
     this.#permits = permits;
-    this.#reader = reader;
+    this.#readerSide = reader;
   }
 
   get kind(): string {
-    return this.#reader === undefined ? "reader" : "writer";
+    return this.#readerSide === undefined ? "reader" : "writer";
   }
 
   get name(): string | undefined {
@@ -162,7 +163,7 @@ class Side<G extends Hold = Hold> implements RwLockSide<G>, PermitsOwner {
 
   /** The permits of one hold. */
   get unit(): number {
-    return this.#reader === undefined ? 1 : ALL;
+    return this.#readerSide === undefined ? 1 : ALL;
   }
 
   get action(): string {
@@ -176,7 +177,7 @@ class Side<G extends Hold = Hold> implements RwLockSide<G>, PermitsOwner {
   get locked(): boolean {
     // A writer leaves no permit free; without holders all permits are free.
     const { value } = this.#permits;
-    return this.#reader === undefined ? value > 0 && value < ALL : value === 0;
+    return this.#readerSide === undefined ? value > 0 && value < ALL : value === 0;
   }
 
   /** Read by acquireAll. */
@@ -186,7 +187,7 @@ class Side<G extends Hold = Hold> implements RwLockSide<G>, PermitsOwner {
 
   get waiting(): number {
     const { size, writers } = this.#permits.queue as SidesQueue;
-    return this.#reader === undefined ? size - writers : writers;
+    return this.#readerSide === undefined ? size - writers : writers;
   }
 
   acquire(options?: WaitOptions): Promise<G> {
@@ -203,7 +204,7 @@ class Side<G extends Hold = Hold> implements RwLockSide<G>, PermitsOwner {
   }
 
   hold(): G {
-    return (this.#reader === undefined ? new Hold(this) : new WriterHold(this)) as G;
+    return (this.#readerSide === undefined ? new Hold(this) : new WriterHold(this)) as G;
   }
 
   run<T>(fn: (guard: G) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
@@ -220,7 +221,7 @@ class Side<G extends Hold = Hold> implements RwLockSide<G>, PermitsOwner {
 
   /** Turns the hold of `spent`, a writer's, into a reader's hold. */
   becomeReader(spent: WriterHold): Guard {
-    const reader = this.#reader!;
+    const reader = this.#readerSide!;
     const guard = reader.hold();
     setOwner(spent, undefined);
     this.#permits.value = ALL - 1;

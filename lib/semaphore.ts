@@ -70,7 +70,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
 
   /** Whether a new call would have to wait. */
   get locked(): boolean {
-    return !this.#permits.fit(1);
+    return !this.#permits.fits(1);
   }
 
   /** The length of the queue. */
@@ -101,12 +101,12 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    *   semaphore), and for a `timeout` that is NaN or negative.
    */
   acquire(options?: SemaphoreOptions): Promise<Guard> {
-    const own = this.#permits;
+    const core = this.#permits;
     try { // quicker than `promised`, which takes a closure
-      if (options === undefined) return own.acquire(own, 1);
+      if (options === undefined) return core.acquire(core, 1);
       const { permits = 1 } = options ?? {}; // null is refused below
-      checkInteger(permits, "permits", 1, own.largest);
-      return own.acquire(own, permits, admit(options, own.queue, own));
+      checkInteger(permits, "permits", 1, core.largest);
+      return core.acquire(core, permits, admit(options, core.queue, core));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -121,9 +121,9 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    * @throws {ClosedError} when it was cancelled.
    */
   tryAcquire(permits: number = 1): Guard | undefined {
-    const own = this.#permits;
-    checkInteger(permits, "permits", 1, own.largest);
-    return own.tryAcquire(own, permits);
+    const core = this.#permits;
+    checkInteger(permits, "permits", 1, core.largest);
+    return core.tryAcquire(core, permits);
   }
 
   /**

@@ -121,6 +121,7 @@ export class SingleFlight<K = string | number | bigint | symbol> {
     });
   }
 
+  /** Starts a run, which takes at least a microtask: too long for a time-out of 0. */
   #begin(key: K, fn: (signal: AbortSignal) => unknown, limits: WaitLimits | undefined): Flight {
     const target = { kind: "single-flight", action: "run single flight", isHeld: false, name: this.#name, key };
     if (limits?.timeout === 0) throw timedOutError(target, 0);
@@ -174,6 +175,7 @@ class Flight implements Served {
     }
   }
 
+  /** Removes the run, unless another one has replaced it. */
   #end(): void {
     const { key } = this.#target;
     if (this.#flights.get(key) === this) this.#flights.delete(key);

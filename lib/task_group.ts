@@ -96,7 +96,7 @@ export class TaskGroup implements AsyncDisposable {
   #link: Cancellation | undefined;
 
   static {
-    exposeState(TaskGroup, (one) => [one.#tasks, one.#places, one.#failures, one.#link]);
+    exposeState(TaskGroup, (group) => [group.#tasks, group.#places, group.#failures, group.#link]);
     setDisposal(TaskGroup);
     show(TaskGroup, "TaskGroup", ["name", "active", "waiting"]);
   }
@@ -277,12 +277,13 @@ export class TaskGroup implements AsyncDisposable {
    * earlier `join` has thrown are not thrown again: the block has either handled them or ends with them.
    */
   [Symbol.asyncDispose](): Promise<void> {
-    const isKnown = this.#isThrown; // before this call
+    const wasThrown = this.#isThrown; // before this call
     const joined = this.join(); // before the group may end: an ended group ignores the options' signal
     this.#closing = true;
-    return isKnown ? joined.catch(() => {}) : joined;
+    return wasThrown ? joined.catch(() => {}) : joined;
   }
 
+  /** Waits for a place, and calls `fn` there. */
   async #execute<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>): Promise<T> {
     let place: Hold | undefined;
     this.#begin();
@@ -300,6 +301,7 @@ export class TaskGroup implements AsyncDisposable {
     }
   }
 
+  /** Counts a task, or the block of `scope`. */
   #begin(): void {
     this.#followOuter();
     const signal = this.#outer;

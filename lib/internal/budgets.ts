@@ -13,7 +13,11 @@ export type Permits = number | readonly number[];
 /** How many starts a call takes from each budget. */
 export type Starts = readonly number[];
 
-/** The numbers of a budget: those that can be set, and what remains of it now, for one key or by key. */
+/**
+ * The numbers of a budget: those that can be set, and what remains of it now.
+ *
+ * @typeParam R A number, or a function that returns it for a key.
+ */
 export class Budget<R> {
   readonly #terms: Terms;
   readonly #change: (change: () => void) => void;
@@ -53,7 +57,7 @@ export class Budget<R> {
   }
 }
 
-/** Reads and checks the arguments of a limiter's constructor. */
+/** Reads and checks the arguments of a limiter's constructor: `(limit, interval, options)` or `(budgets, options)`. */
 export function readBudgets(args: readonly unknown[]): QueueOptions & { readonly terms: Terms[] } {
   const [first, second, third] = args;
   const isList = typeof first === "object";
@@ -63,21 +67,22 @@ export function readBudgets(args: readonly unknown[]): QueueOptions & { readonly
   return { name, maxWaiting, terms: isList ? readList(first, kind) : [readTerms(first, second, kind)] };
 }
 
-/** @param usual The kind of budgets that name none. */
-export function readList(list: unknown, usual: unknown): Terms[] {
+/** @param defaultKind The kind of budgets that name none. */
+export function readList(list: unknown, defaultKind: unknown): Terms[] {
   checkArray(list, "budgets", "be a list of objects with a limit and an interval");
   checkInteger(list.length, "budgets.length", 1);
   return Array.from(list as readonly (Partial<Terms> | undefined)[], (budget, i) => {
     must(typeof budget === "object" && budget !== null, `budgets[${i}]`, "be an object", budget);
-    const { limit, interval, kind = usual } = budget;
+    const { limit, interval, kind = defaultKind } = budget;
     return readTerms(limit, interval, kind, `budgets[${i}].`);
   });
 }
 
-export function readTerms(limit: unknown, interval: unknown, kind: unknown = "window", where = ""): Terms {
-  checkInteger(limit, `${where}limit`, 1);
-  checkInterval(interval, `${where}interval`);
-  must(kind === "window" || kind === "bucket", `${where}kind`, 'be "window" or "bucket"', kind, RangeError);
+/** @param prefix Comes before the names of members in messages. */
+export function readTerms(limit: unknown, interval: unknown, kind: unknown = "window", prefix = ""): Terms {
+  checkInteger(limit, `${prefix}limit`, 1);
+  checkInterval(interval, `${prefix}interval`);
+  must(kind === "window" || kind === "bucket", `${prefix}kind`, 'be "window" or "bucket"', kind, RangeError);
   return { kind, limit, interval };
 }
 
@@ -88,25 +93,25 @@ function checkInterval(interval: unknown, name: string): asserts interval is num
 
 /** Reads the permits of a call. While a limit is 0, calls of any size wait. */
 export function readPermits(permits: unknown, limits: readonly number[]): Starts {
-  const most = limits.map((limit) => limit || Number.MAX_SAFE_INTEGER);
-  if (!Array.isArray(permits)) checkInteger(permits, "permits", 1, Math.min(...most));
-  const starts = readEach(permits, most);
+  const maxima = limits.map((limit) => limit || Number.MAX_SAFE_INTEGER);
+  if (!Array.isArray(permits)) checkInteger(permits, "permits", 1, Math.min(...maxima));
+  const starts = readEach(permits, maxima);
   must(starts.some((each) => each > 0), "permits", "not all be 0", permits, RangeError);
   return starts;
 }
 
 /** Reads the permits of a reward or a penalty, which may be 0 or above the limits. */
 export function readChange(permits: unknown = 1, budgets: number): Starts {
-  const most = Array<number>(budgets).fill(Number.MAX_SAFE_INTEGER);
+  const maxima = Array<number>(budgets).fill(Number.MAX_SAFE_INTEGER);
   if (!Array.isArray(permits)) checkInteger(permits, "permits", 0);
-  return readEach(permits, most);
+  return readEach(permits, maxima);
 }
 
-function readEach(permits: unknown, most: readonly number[]): Starts {
-  if (!Array.isArray(permits)) return most.map(() => permits as number);
-  must(permits.length === most.length, "permits.length", `be ${most.length}`, permits.length, RangeError);
+function readEach(permits: unknown, maxima: readonly number[]): Starts {
+  if (!Array.isArray(permits)) return maxima.map(() => permits as number);
+  must(permits.length === maxima.length, "permits.length", `be ${maxima.length}`, permits.length, RangeError);
   return Array.from(permits as readonly unknown[], (each, i) => {
-    checkInteger(each, `permits[${i}]`, 0, most[i]!);
+    checkInteger(each, `permits[${i}]`, 0, maxima[i]!);
     return each;
   });
 }

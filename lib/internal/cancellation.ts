@@ -40,15 +40,16 @@ export interface Served {
 export abstract class Cancellation {
   readonly signal: AbortSignal | undefined;
   readonly timeout: number;
-  #bySignal: Member | undefined;
-  #byTime: Member | undefined;
+  /** Its entries in the rings of its signal and of its time-out. */
+  #bySignal: RingEntry | undefined;
+  #byTime: RingEntry | undefined;
 
   /** Starts to listen. Registers nothing if `signal.addEventListener` throws, and rethrows its error. */
   constructor({ signal, timeout = Infinity, keepsAlive = true }: CancelLimits) {
     this.signal = signal;
     this.timeout = timeout;
-    this.#bySignal = signal && new Member(this, aborts.get(signal) ?? new Abort(signal));
-    this.#byTime = timeout < Infinity ? memberByTime(this, timeout, keepsAlive) : undefined;
+    this.#bySignal = signal && new RingEntry(this, aborts.get(signal) ?? new Abort(signal));
+    this.#byTime = timeout < Infinity ? entryByTime(this, timeout, keepsAlive) : undefined;
   }
 
   /** Stops listening and clears the time-out. Idempotent. */
@@ -107,9 +108,9 @@ function cancelAll(all: readonly Cancellation[], outcome: CancelOutcome): void {
 /** What ends waits: the abort of a signal, or the end of a time. It is linked in a ring with its waits. */
 abstract class Cause {
   /** The first wait; the cause itself if there is none. */
-  next: Member | this = this;
+  next: RingEntry | this = this;
   /** The last wait; the cause itself if there is none. */
-  previous: Member | this = this;
+  previous: RingEntry | this = this;
 
   /** Called when no wait is left. */
   abstract stop(): void;
@@ -120,12 +121,12 @@ abstract class Cause {
  *
  * A Set of waits takes 300 ns more for each timed wait (Deno 2.9.6).
  */
-class Member {
+class RingEntry {
   readonly wait: Cancellation;
   /** When it ends, if it shares a timer. */
   readonly due: number;
-  next: Member | Cause;
-  previous: Member | Cause;
+  next: RingEntry | Cause;
+  previous: RingEntry | Cause;
 
   constructor(wait: Cancellation, cause: Cause, due = 0) {
     this.wait = wait;
@@ -140,7 +141,7 @@ class Member {
     const { next, previous } = this;
     next.previous = previous;
     previous.next = next;
-    if (next === previous) (next as Cause).stop();
+    if (next === previous) (next as Cause).stop(); // only the cause is left
   }
 }
 
@@ -153,7 +154,7 @@ class Abort extends Cause {
   readonly #onAbort = (): void => {
     if (!this.#signal.aborted) return; // the event was dispatched by hand
     const all: Cancellation[] = [];
-    for (let one: Member | Cause = this.next; one instanceof Member; one = one.next) all.push(one.wait);
+    for (let one: RingEntry | Cause = this.next; one instanceof RingEntry; one = one.next) all.push(one.wait);
     cancel(all, "aborted");
   };
 
@@ -172,11 +173,11 @@ class Abort extends Cause {
   }
 }
 
-/** The times whose waits share a timer, by duration. One that is missing here costs another timer, no more. */
-const times = /* @__PURE__ */ new Map<number, Time>();
+/** The expiries whose waits share a timer, by duration. One that is missing here costs another timer, no more. */
+const expiries = /* @__PURE__ */ new Map<number, Expiry>();
 
 /** The end of a time. Its timer is set for the first of its waits. */
-class Time extends Cause {
+class Expiry extends Cause {
   readonly #timeout: number;
   readonly #clear: () => void;
 
@@ -188,9 +189,9 @@ class Time extends Cause {
 
   /** Ends the waits that are due. Returns the rest of the time of the next one. */
   #end(): number | undefined {
-    const present = sharedClock();
-    for (let first = this.next; first instanceof Member; first = this.next) {
-      if (first.due > present) return first.due - present;
+    const now = sharedClock();
+    for (let first = this.next; first instanceof RingEntry; first = this.next) {
+      if (first.due > now) return first.due - now;
       cancel([first.wait], "timeout");
     }
     return undefined;
@@ -198,15 +199,15 @@ class Time extends Cause {
 
   override stop(): void {
     this.#clear();
-    times.delete(this.#timeout);
+    expiries.delete(this.#timeout);
   }
 }
 
-function memberByTime(wait: Cancellation, timeout: number, keepsAlive: boolean): Member {
-  const shares = keepsAlive && setTimeout === sharingSetTimeout;
-  const time = shares && times.get(timeout) || new Time(timeout, keepsAlive);
-  if (shares) times.set(timeout, time);
-  return new Member(wait, time, shares ? sharedClock() + timeout : 0);
+function entryByTime(wait: Cancellation, timeout: number, keepsAlive: boolean): RingEntry {
+  const isShared = keepsAlive && setTimeout === sharingSetTimeout;
+  const expiry = isShared && expiries.get(timeout) || new Expiry(timeout, keepsAlive);
+  if (isShared) expiries.set(timeout, expiry);
+  return new RingEntry(wait, expiry, isShared ? sharedClock() + timeout : 0);
 }
 
 /** Calls `fn` when the signal aborts or the time is over. `fn` must not throw. */
@@ -239,9 +240,9 @@ class Callback extends Cancellation implements Served {
 }
 
 /**
- * Resolves after `ms` milliseconds, as soon as the signal is aborted, or when `unless` settles. Leaves no timer behind.
+ * Resolves after `ms` milliseconds, as soon as the signal is aborted, or when `until` settles. Leaves no timer behind.
  */
-export function pause(ms: number, signal?: AbortSignal, keepsAlive = true, unless?: Promise<unknown>): Promise<void> {
+export function pause(ms: number, signal?: AbortSignal, keepsAlive = true, until?: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
     const registration = onCancel({ signal, timeout: ms, keepsAlive }, () => resolve());
@@ -249,7 +250,7 @@ export function pause(ms: number, signal?: AbortSignal, keepsAlive = true, unles
       registration.end();
       resolve();
     };
-    unless?.then(end, end);
+    until?.then(end, end);
   });
 }
 

@@ -37,7 +37,7 @@ const CONTROLS = /[\p{Cc}\p{Cs}\p{Bidi_C}\u2028\u2029]/gu;
 
 /** Escapes these characters. */
 export function visible(text: string): string {
-  return text.replace(CONTROLS, (one) => `\\u${(0x10000 + one.charCodeAt(0)).toString(16).slice(1)}`);
+  return text.replace(CONTROLS, (char) => `\\u${(0x10000 + char.charCodeAt(0)).toString(16).slice(1)}`);
 }
 
 /** `acquire lock "orders"`, or `acquire lock` without a name. */
@@ -51,9 +51,9 @@ export function must(
   name: string,
   rule: string,
   value: unknown,
-  Wrong: new (message: string) => Error = TypeError,
+  ErrorClass: new (message: string) => Error = TypeError,
 ): asserts holds {
-  if (!holds) throw new Wrong(`${name} must ${rule}, got ${quote(value)}`);
+  if (!holds) throw new ErrorClass(`${name} must ${rule}, got ${quote(value)}`);
 }
 
 /** Requires a thing of this copy of the module: another copy has a state of its own. */
@@ -61,10 +61,10 @@ export function checkCopy(isOwn: boolean, value: unknown, name: string): void {
   must(isOwn, name, "be of the same copy of this module: there are two copies", value);
 }
 
-/** Requires an instance of this copy's class `of`. */
-export function checkInstance(isOwn: boolean, value: unknown, name: string, of: string, remedy = ""): void {
-  checkCopy(isOwn || !isNamed(value, of), value, name);
-  must(isOwn, name, `be a ${of}${remedy}`, value);
+/** Requires an instance of this copy's class of that name. */
+export function checkInstance(isOwn: boolean, value: unknown, name: string, className: string, remedy = ""): void {
+  checkCopy(isOwn || !isNamed(value, className), value, name);
+  must(isOwn, name, `be a ${className}${remedy}`, value);
 }
 
 /** Milliseconds to wait: any number from 0 up, `Infinity` included. */

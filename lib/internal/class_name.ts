@@ -17,6 +17,8 @@ export function classOf(thing: object | null): string {
 
 /** Whether an object's class has this name, in this or another copy of the module. */
 export function isNamed(thing: unknown, name: string): boolean {
-  for (let one = Object(thing); one !== null; one = Object.getPrototypeOf(one)) if (classOf(one) === name) return true;
+  for (let each = Object(thing); each !== null; each = Object.getPrototypeOf(each)) {
+    if (classOf(each) === name) return true;
+  }
   return false;
 }

@@ -73,7 +73,7 @@ function releaseAndReport(hold: Hold, owner: Owner, permits: number): void {
 }
 
 /** A primitive that `runHolding` can acquire. */
-interface Source<G, O> {
+interface Holdable<G, O> {
   acquire(options?: O): Promise<G>;
   tryAcquire(): G | undefined;
 }
@@ -85,27 +85,31 @@ const NEXT_TURN: Promise<undefined> = /* @__PURE__ */ Promise.resolve(undefined)
  * an error of the release.
  */
 export function runHolding<G extends Guard, O, T>(
-  source: Source<G, O>,
+  primitive: Holdable<G, O>,
   fn: (guard: G) => T | PromiseLike<T>,
   options: O | undefined,
 ): Promise<T> {
   try {
     checkFunction(fn, "fn");
-    const guard = options === undefined ? source.tryAcquire() : undefined;
+    const guard = options === undefined ? primitive.tryAcquire() : undefined;
     // `fn` is never called synchronously. Awaiting a guard is slower than awaiting undefined.
-    return callHolding(fn, guard === undefined ? source.acquire(options) : NEXT_TURN, guard);
+    return callHolding(fn, guard === undefined ? primitive.acquire(options) : NEXT_TURN, guard);
   } catch (error) {
     return Promise.reject(error);
   }
 }
 
-/** The only asynchronous part. It is small because a queued call keeps memory for each of its variables. */
+/**
+ * The only asynchronous part. It is small because a queued call keeps memory for each of its variables.
+ *
+ * @param taken The guard of a primitive that was free.
+ */
 async function callHolding<G extends Guard, T>(
   fn: (guard: G) => T | PromiseLike<T>,
   granted: Promise<G | undefined>,
-  free?: G,
+  taken?: G,
 ): Promise<T> {
-  const guard = await granted ?? free!;
+  const guard = await granted ?? taken!;
   let result: T | PromiseLike<T>;
   try {
     result = callIn(guard, fn, guard);

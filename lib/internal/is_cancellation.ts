@@ -20,7 +20,7 @@ export function isCancellation(error: unknown, signal: AbortSignal): boolean {
     if (Object.is(error, signal.reason)) return true; // Object.is, for a reason of NaN
     if (typeof error !== "object" || error === null) return false;
     const { name, code, cause } = error as { name?: unknown; code?: unknown; cause?: unknown };
-    if (!isNone(cause)) return cause === signal.reason;
+    if (!isEmptyCause(cause)) return cause === signal.reason;
     return name === "AbortError" || CODES.includes(code);
   } catch {
     return false; // a getter or proxy has thrown
@@ -28,7 +28,7 @@ export function isCancellation(error: unknown, signal: AbortSignal): boolean {
 }
 
 /** Whether a cause carries no information: got 14 sets an empty object. */
-function isNone(cause: unknown): boolean {
+function isEmptyCause(cause: unknown): boolean {
   if (typeof cause !== "object" || cause === null) return cause === undefined || cause === null;
   return !("message" in cause) && Object.keys(cause).length === 0;
 }

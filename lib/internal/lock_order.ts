@@ -12,13 +12,14 @@ import { COPY, type Place, placeOf } from "./state.ts";
 
 /** One item of a list. */
 export interface OrderedLock<T> {
-  readonly thing: T;
+  readonly lock: T;
   /** Its position in the list. */
   readonly index: number;
-  /** Empty for a local lock. */
+  /** The remote name; empty for a local lock. */
   readonly remote: string;
+  /** The number of its owner, by `numberOf`. */
   readonly owner: number;
-  /** Empty for an item without a key. */
+  /** The text of its key; empty for an item without a key. */
   readonly key: string;
 }
 
@@ -28,15 +29,15 @@ export interface OrderedLock<T> {
  * @throws {TypeError} for an item without a place, and for the same item twice.
  */
 export function inLockOrder<T>(list: readonly T[]): OrderedLock<T>[] {
-  const locks = sorted(list.map(ordered));
+  const locks = sortLocks(list.map(toOrdered));
   for (let i = 1; i < locks.length; i++) checkDistinct(locks[i - 1]!, locks[i]!);
   return locks;
 }
 
-function ordered<T>(thing: T, index: number): OrderedLock<T> {
-  const place = checkPlace(thing, index);
+function toOrdered<T>(lock: T, index: number): OrderedLock<T> {
+  const place = checkPlace(lock, index);
   const { owner, remote = "" } = place;
-  return { thing, index, remote, owner: numberOf(owner), key: "key" in place ? textOf(place.key) : "" };
+  return { lock, index, remote, owner: numberOf(owner), key: "key" in place ? textOf(place.key) : "" };
 }
 
 function checkPlace(thing: unknown, index: number): Place {
@@ -47,8 +48,9 @@ function checkPlace(thing: unknown, index: number): Place {
   return place;
 }
 
+/** The numbers given to objects and symbols so far. */
 const numbers = /* @__PURE__ */ new WeakMap<WeakKey, number>();
-/** Of symbols that an engine takes as no weak keys: registered ones, and all of them in older engines. */
+/** The same of symbols that an engine takes as no weak keys: registered ones, and all of them in older engines. */
 const symbolNumbers = /* @__PURE__ */ new Map<WeakKey, number>();
 let lastNumber = 0;
 
@@ -65,14 +67,14 @@ function numberOf(one: WeakKey): number {
   return number;
 }
 
-/** Text that only this key has. */
+/** Returns text that only this key has. */
 function textOf(key: unknown): string {
   const hasIdentity = typeof key === "symbol" || Object(key) === key;
   return hasIdentity ? `${numberOf(key as WeakKey)}` : `${typeof key} ${key}`;
 }
 
 /** Compares two items directly, which is quicker than `sort`. */
-function sorted<T>(locks: OrderedLock<T>[]): OrderedLock<T>[] {
+function sortLocks<T>(locks: OrderedLock<T>[]): OrderedLock<T>[] {
   if (locks.length > 2) return locks.sort(compare);
   return locks.length === 2 && compare(locks[0]!, locks[1]!) > 0 ? locks.reverse() : locks;
 }

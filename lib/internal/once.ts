@@ -6,10 +6,10 @@
 
 /** Returns a function that creates an object's value once, and returns that value from then on. */
 export function onceFor<K extends WeakKey, V>(make: (key: K) => V): (key: K) => V {
-  const made = new WeakMap<K, V>();
+  const values = new WeakMap<K, V>();
   return (key) => {
-    let value = made.get(key);
-    if (value === undefined) made.set(key, value = make(key));
+    let value = values.get(key);
+    if (value === undefined) values.set(key, value = make(key));
     return value;
   };
 }

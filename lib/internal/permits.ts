@@ -19,7 +19,9 @@ export interface PermitsOwner extends Owner {
 export class Permits implements PermitsOwner, Served {
   // queue.size > 0 implies that the first waiter wants more than value. value <= most; value is below 0 while more
   // permits are taken than a lowered `most` allows.
+  /** The number of free permits. */
   value: number;
+  /** The number of permits, taken and free. */
   most: number = Number.MAX_SAFE_INTEGER;
   readonly queue: WaitQueue<Hold>;
   readonly name: string | undefined;
@@ -44,14 +46,14 @@ export class Permits implements PermitsOwner, Served {
   }
 
   /** Whether a new call for this number of permits need not wait. */
-  fit(permits: number): boolean {
+  fits(permits: number): boolean {
     return permits <= this.value && this.queue.size === 0;
   }
 
   /** Takes permits that fit. Throws if closed. */
   tryAcquire(owner: PermitsOwner, permits: number): Hold | undefined {
     this.queue.checkOpen(owner);
-    if (!this.fit(permits)) return undefined;
+    if (!this.fits(permits)) return undefined;
     this.value -= permits;
     const hold = owner.hold(permits);
     if (hook !== undefined) hook.grant(owner, hold, permits);
@@ -106,7 +108,7 @@ export class Permits implements PermitsOwner, Served {
     }
   }
 
-  /** TypeScript's `private`: a method named with # would make each semaphore larger. */
+  /** Adds free permits. TypeScript's `private`: a method named with # would make each semaphore larger. */
   private add(permits: number): void {
     if (permits > this.most - this.value) {
       const state = `${this.value} of ${this.most} permits are free, ${permits} more would exceed the limit`;

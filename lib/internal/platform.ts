@@ -64,6 +64,7 @@ export function ifStillAlive(ms: number, fn: () => void): void {
   type WaitAsync = (cell: Int32Array, index: number, value: number, ms: number) => { value: PromiseLike<unknown> };
   const { Atomics, SharedArrayBuffer } = globalThis as { Atomics?: { waitAsync?: WaitAsync } } & typeof globalThis;
   if (currentProcess() === undefined || Atomics?.waitAsync === undefined || SharedArrayBuffer === undefined) return;
+  // The cell stays 0, so the wait lasts for `ms`.
   void Atomics.waitAsync(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms).value.then(fn);
 }
 

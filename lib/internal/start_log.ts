@@ -26,10 +26,11 @@ export interface StartLog {
   advance(now: number, turn: number): void;
   /** Called before the terms change. */
   beforeChange(now: number): void;
-  /** When `permits` starts will be allowed; `Infinity` for more than the limit. */
+  /** When `permits` starts will be allowed; `-Infinity` if they are now, `Infinity` for more than the limit. */
   readyAt(permits: number): number;
   /** The number of starts that are allowed now. */
   remaining(now: number): number;
+  /** Counts starts made now. */
   add(permits: number, now: number): void;
   /** Takes back at most `permits` of the latest starts that still count. */
   takeBack(permits: number, now: number): void;
@@ -40,14 +41,15 @@ export interface StartLog {
 /** A list up to this length is copied rather than pushed to: V8 adds room for 16 more then. */
 const FEW = 16;
 
-/** A flat list: its array literal takes a quarter of the memory of two arrays that grow. */
-type Starts = number[];
+/** Times and numbers of starts in a flat list: its array literal takes a quarter of the memory of two arrays that grow. */
+type TimesAndCounts = number[];
 
 export class WindowLog implements StartLog {
   readonly terms: Terms;
   // A time, which never decreases, and the number of starts made then; and so on. Those before `first` have expired;
   // `used` is the sum of the others.
-  starts: Starts | undefined = undefined;
+  starts: TimesAndCounts | undefined = undefined;
+  /** The index of the first time that counts. */
   first = 0;
   /** The number of starts within the window. */
   used = 0;
@@ -63,13 +65,13 @@ export class WindowLog implements StartLog {
   advance(now: number, turn: number): void {
     const { starts } = this;
     if (starts === undefined) return;
-    const last = starts.length - 2;
+    const last = starts.length - 2; // the index of the latest time
     if (starts[last]! >= turn) starts[last] = now;
     while (this.first <= last && this.endOf(starts[this.first]!) <= now) {
       this.used -= starts[this.first + 1]!;
       this.first += 2;
     }
-    if (this.first <= starts.length / 2) return; // few enough
+    if (this.first <= starts.length / 2) return; // few have expired
     this.starts = this.first > last ? undefined : starts.slice(this.first);
     this.first = 0;
   }
@@ -104,7 +106,7 @@ export class WindowLog implements StartLog {
   takeBack(permits: number): void {
     const starts = this.starts!;
     for (let left = Math.min(permits, this.used); left > 0;) {
-      const last = starts.length - 1;
+      const last = starts.length - 1; // the index of the latest number
       const taken = Math.min(left, starts[last]!);
       left -= taken;
       this.used -= taken;

@@ -44,7 +44,7 @@ class Clock {
   latest = -Infinity;
   offset = 0;
 
-  /** Milliseconds. */
+  /** Milliseconds; never less than at an earlier call. */
   now(): number {
     const now = performance.now() + this.offset;
     if (now >= this.latest) return this.latest = now;
@@ -57,13 +57,13 @@ class Clock {
 export interface Budgets {
   readonly terms: readonly Terms[];
   /** One start from each budget. */
-  readonly one: Starts;
+  readonly oneOfEach: Starts;
   readonly maxWaiting: number;
   readonly clock: Clock;
 }
 
 export function budgetsOf(terms: readonly Terms[], maxWaiting: number): Budgets {
-  return { terms, one: terms.map(() => 1), maxWaiting, clock: new Clock() };
+  return { terms, oneOfEach: terms.map(() => 1), maxWaiting, clock: new Clock() };
 }
 
 function logOf(terms: Terms): StartLog {
@@ -100,8 +100,8 @@ export class StartQueue {
 
   /** Reads the permits of a call. */
   readStarts(permits: unknown = 1): Starts {
-    const { one, terms } = this.budgets;
-    return permits === 1 ? one : readPermits(permits, terms.map(({ limit }) => limit)); // 1 is within any limit
+    const { oneOfEach, terms } = this.budgets;
+    return permits === 1 ? oneOfEach : readPermits(permits, terms.map(({ limit }) => limit)); // 1 is within any limit
   }
 
   /** Starts a call and returns undefined, or returns its wait. */
@@ -157,7 +157,7 @@ export class StartQueue {
    * a limit.
    */
   retryAfter(permits: Permits): number {
-    const asked = this.readStarts(permits);
+    const wanted = this.readStarts(permits);
     const now = this.advance();
     let ready = Math.max(now, this.blockedUntil);
     const logs = this.waits.size === 0 ? this.logs : this.logs.map((log) => log.copy());
@@ -167,7 +167,7 @@ export class StartQueue {
       for (const log of logs) log.advance(ready, Infinity);
       addTo(logs, starts, ready);
     }
-    ready = Math.max(ready, readyAt(logs, asked));
+    ready = Math.max(ready, readyAt(logs, wanted));
     return Math.ceil(Math.max(0, ready - now - ROUNDING));
   }
 
@@ -220,10 +220,11 @@ export class StartQueue {
     const next = this.waits.peek();
     const due = next === undefined ? Infinity : Math.max(this.blockedUntil, readyAt(this.logs, next.starts));
     if (due === this.due) return;
-    this.timer ??= new Timer((due) => this.onDue(due), true);
+    this.timer ??= new Timer((due) => this.onDue(due), true); // keeps the process alive
     this.timer.set(due, this.budgets.clock.now());
   }
 
+  /** Takes a start from all budgets, if they allow it now. */
   private tryTake(starts: Starts, isNow = false): boolean {
     const now = this.advance();
     if (now < this.blockedUntil || now < readyAt(this.logs, starts)) return false;
@@ -280,6 +281,7 @@ export function closeStarts(queues: readonly StartQueue[], reason: unknown): voi
   for (const queue of queues) queue.setTimer();
 }
 
+/** When all budgets will allow these starts. */
 function readyAt(logs: readonly StartLog[], starts: Starts): number {
   let ready = -Infinity;
   for (let i = 0; i < logs.length; i++) ready = Math.max(ready, logs[i]!.readyAt(starts[i]!));

@@ -30,7 +30,7 @@ export class TokenBucket implements StartLog {
   advance(now: number, turn: number): void {
     if (this.recentAt < turn) this.recent = 0;
     else this.recentAt = now;
-    this.cut(now);
+    this.capLevel(now);
   }
 
   beforeChange(now: number): void {
@@ -45,7 +45,7 @@ export class TokenBucket implements StartLog {
     const missing = permits - this.level;
     if (permits === 0 || missing <= 0) return -Infinity;
     let ready = this.since + missing * interval / limit;
-    while (this.refilled(ready) < missing) ready *= 1 + Number.EPSILON; // it was rounded down
+    while (this.refillBy(ready) < missing) ready *= 1 + Number.EPSILON; // it was rounded down
     return ready;
   }
 
@@ -56,7 +56,7 @@ export class TokenBucket implements StartLog {
   }
 
   add(permits: number, now: number): void {
-    this.level = Math.max(this.level - permits, -Number.MAX_SAFE_INTEGER);
+    this.level = Math.max(this.level - permits, -Number.MAX_SAFE_INTEGER); // a lower level would not be exact
     this.recent += permits;
     this.recentAt = now;
   }
@@ -64,26 +64,28 @@ export class TokenBucket implements StartLog {
   takeBack(permits: number, now: number): void {
     this.recent = Math.max(0, this.recent - permits);
     this.level += permits;
-    this.cut(now);
+    this.capLevel(now);
   }
 
   copy(): TokenBucket {
     return Object.assign(new TokenBucket(this.terms), this);
   }
 
-  /** If it was full but for the starts of this turn, only they are missing. */
-  private cut(now: number): void {
+  /** Keeps the level within the limit. If it was full but for the starts of this turn, only they are missing. */
+  private capLevel(now: number): void {
     const { limit } = this.terms;
     if (this.levelAt(now) + this.recent < limit) return;
     this.level = limit - this.recent;
     this.since = now;
   }
 
+  /** The permits in it; below 0 after a penalty. */
   private levelAt(now: number): number {
-    return this.level + this.refilled(now);
+    return this.level + this.refillBy(now);
   }
 
-  private refilled(now: number): number {
+  /** The permits that came back since `since`. */
+  private refillBy(now: number): number {
     return (now - this.since) * this.terms.limit / this.terms.interval;
   }
 }

@@ -11,9 +11,9 @@ import { quote } from "./check.ts";
 import { currentProcess, throwUncaught, warn } from "./platform.ts";
 
 /** Maximum number of failures that an owner keeps, and of owners that are asked when the process runs out of work. */
-const MOST = 1000;
+const MAX_KEPT = 1000;
 /** Milliseconds after which an unobserved failure is overdue. */
-const OVERDUE = 10_000;
+const OVERDUE_AFTER = 10_000;
 
 interface Failure {
   readonly error: unknown;
@@ -30,9 +30,9 @@ export interface TakenFailures {
 
 export class UnobservedFailures {
   /** Keyed by the task or map that failed, in order of failure. */
-  readonly #kept = new Map<object, Failure>();
-  /** Sources of the failures that came when #kept was full, and the number of those failures. */
-  #others = new WeakSet<object>();
+  readonly #failures = new Map<object, Failure>();
+  /** Sources of the failures that came when #failures was full, and the number of those failures. */
+  #sourcesBeyond = new WeakSet<object>();
   #more = 0;
   #isReported = false;
   readonly #owner: string;
@@ -64,33 +64,33 @@ export class UnobservedFailures {
 
   /**
    * Keeps a failure for `join` without reporting it: a map's error may still be read. Returns undefined beyond the
-   * first MOST.
+   * first MAX_KEPT.
    */
   keep(source: object, error: unknown): Failure | undefined {
-    if (this.#kept.size < MOST) {
+    if (this.#failures.size < MAX_KEPT) {
       const failure: Failure = { error, timer: undefined };
-      this.#kept.set(source, failure);
+      this.#failures.set(source, failure);
       return failure;
     }
-    this.#others.add(source);
+    this.#sourcesBeyond.add(source);
     this.#more++;
     return undefined;
   }
 
   /** Drops the failure of `source`: it is observed. */
   observe(source: object): void {
-    this.#kept.get(source)?.timer?.end();
-    this.#kept.delete(source);
-    if (this.#others.delete(source)) this.#more--;
-    if (this.#kept.size + this.#more === 0) forgetAtExit(this);
+    this.#failures.get(source)?.timer?.end();
+    this.#failures.delete(source);
+    if (this.#sourcesBeyond.delete(source)) this.#more--;
+    if (this.#failures.size + this.#more === 0) forgetAtExit(this);
   }
 
   /** Takes all failures for one `join`. */
   take(): TakenFailures {
-    const taken = { errors: [...this.#kept.values()].map(({ error }) => error), more: this.#more };
-    this.#others = new WeakSet();
+    const taken = { errors: [...this.#failures.values()].map(({ error }) => error), more: this.#more };
+    this.#sourcesBeyond = new WeakSet();
     this.#more = 0;
-    for (const source of this.#kept.keys()) this.observe(source);
+    for (const source of this.#failures.keys()) this.observe(source); // ends their timers
     forgetAtExit(this);
     return taken;
   }
@@ -100,14 +100,14 @@ export class UnobservedFailures {
     if (!this.#areThrown) return this.#warn("until the process ran out of work", errors[0]);
     for (const error of errors) throwUncaught(error);
     if (more === 0) return;
-    const rest = `failures beyond the first ${MOST} were not observed: ${more}`;
+    const rest = `failures beyond the first ${MAX_KEPT} were not observed: ${more}`;
     throwUncaught(new SyncError(`Cannot end ${this.#owner}: ${rest}`));
   }
 
   #watch(failure: Failure): void {
-    failure.timer = onCancel({ timeout: OVERDUE, keepsAlive: false }, () => {
+    failure.timer = onCancel({ timeout: OVERDUE_AFTER, keepsAlive: false }, () => {
       if (this.#isJoined()) this.#watch(failure); // `join` may still be cancelled
-      else if (!this.#isReported) this.#warn(`for ${OVERDUE / 1000} s`, failure.error);
+      else if (!this.#isReported) this.#warn(`for ${OVERDUE_AFTER / 1000} s`, failure.error);
     });
   }
 
@@ -132,7 +132,7 @@ function describe(error: unknown): string {
 const askedAtExit = /* @__PURE__ */ new Set<UnobservedFailures>();
 
 function askAtExit(failures: UnobservedFailures): void {
-  if (askedAtExit.size >= MOST) return;
+  if (askedAtExit.size >= MAX_KEPT) return;
   if (askedAtExit.size === 0) currentProcess()!.on!("beforeExit", onBeforeExit);
   askedAtExit.add(failures);
 }

@@ -49,12 +49,12 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   end: { readonly reason: unknown } | undefined = undefined;
   /** Served after waiters were cancelled: later waiters may fit now. */
   readonly owner: Served | undefined;
-  private readonly most: number;
+  private readonly maxSize: number;
 
-  /** @param most The maximum number of waiters. */
-  constructor(owner?: Served, most = Infinity) {
+  /** @param maxSize The maximum number of waiters. */
+  constructor(owner?: Served, maxSize = Infinity) {
     this.owner = owner;
-    this.most = most;
+    this.maxSize = maxSize;
   }
 
   get closed(): boolean {
@@ -71,13 +71,13 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
    * itself.
    */
   wait(waiter: W, limits?: CancelLimits): Promise<T> {
-    if (isPlain && limits === undefined && this.size < this.most) { // much quicker
+    if (isPlain && limits === undefined && this.size < this.maxSize) { // much quicker
       this.link(waiter);
       return promiseOf(waiter);
     }
     const { target } = waiter;
     if (limits?.timeout === 0) throw timedOutError(target, 0);
-    if (this.size >= this.most) throw refused(waiter, this.size);
+    if (this.size >= this.maxSize) throw queueFullError(waiter, this.size);
     const deadlock = hook?.deadlockOf(target, waiter, operationOf(target));
     if (deadlock !== undefined) throw deadlock;
     const granted = promiseOf<T>(waiter);
@@ -262,7 +262,7 @@ export function closeQueues<T, W extends Waiter<T>>(
 }
 
 /** The error of a call at a full queue. */
-export function refused(waiter: Waiter<never>, waiting: number): QueueFullError {
+export function queueFullError(waiter: Waiter<never>, waiting: number): QueueFullError {
   reportGiveUp(waiter, "full");
   const calls = waiting === 1 ? "1 call is" : `${waiting} calls are`;
   return new QueueFullError(`${cannot(waiter.target)}: ${calls} waiting already`);

@@ -130,5 +130,5 @@ export class Slots implements Served {
 }
 
 function startsOf({ options }: Call, rate: StartQueue): Starts {
-  return options?.starts ?? rate.budgets.one;
+  return options?.starts ?? rate.budgets.oneOfEach;
 }

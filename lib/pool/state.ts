@@ -9,7 +9,7 @@ import { admit, named, type QueueOptions, throwIfAborted, type WaitLimits } from
 import { step } from "../internal/hook.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
 import { sharedController } from "../internal/platform.ts";
-import { grant, refused, Waiter, WaitQueue } from "../internal/wait_queue.ts";
+import { grant, queueFullError, Waiter, WaitQueue } from "../internal/wait_queue.ts";
 import { closedError, describe, UNOBSERVED, type WaitedFor } from "../internal/waited_for.ts";
 import type { StartQueue } from "../internal/start_queue.ts";
 import { type TakenFailures, UnobservedFailures } from "../internal/unobserved.ts";
@@ -99,7 +99,7 @@ export class PoolState {
     const { slots } = this;
     if (slots.tryTake(call)) return undefined;
     const { size } = slots.queue;
-    if (size >= this.#maxWaiting && call.options?.timeout !== 0) throw refused(call, size);
+    if (size >= this.#maxWaiting && call.options?.timeout !== 0) throw queueFullError(call, size);
     return slots.wait(call);
   }
 
