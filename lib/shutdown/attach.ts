@@ -33,25 +33,25 @@ const RULE = "be a server of node:http, node:http2, Deno.serve or Bun.serve, or 
 const owners = new WeakMap<object, ShutdownState>();
 
 /** Checks the arguments, and attaches a server or pool unless it is attached already. */
-export function attach(state: ShutdownState, server: ServerLike | PoolLike, options: AttachOptions | undefined): void {
-  if (!isPool(server) && !isServer(server)) must(false, "server", `${RULE} (${hint(server)})`, server);
+export function attach(state: ShutdownState, target: ServerLike | PoolLike, options: AttachOptions | undefined): void {
+  if (!isPool(target) && !isServer(target)) must(false, "server", `${RULE} (${hint(target)})`, target);
   const label = readLabel(options);
-  const owner = owners.get(server) ?? state;
-  must(owner === state || owner.phase === "finished", "server", "belong to one GracefulShutdown only", server);
+  const owner = owners.get(target) ?? state;
+  must(owner === state || owner.phase === "finished", "server", "belong to one GracefulShutdown only", target);
   state.use("attach");
-  if (state.attached.has(server)) return;
-  if (owner !== state) detach(owner, server);
-  const undo = isPool(server) ? attachPool(state, server) : attachServer(state, server, label);
-  state.attached.set(server, undo);
-  owners.set(server, state);
+  if (state.attached.has(target)) return;
+  if (owner !== state) detach(owner, target);
+  const undo = isPool(target) ? attachPool(state, target) : attachServer(state, target, label);
+  state.attached.set(target, undo);
+  owners.set(target, state);
 }
 
 /** Undoes attach(). */
-export function detach(state: ShutdownState, server: object): void {
-  const undo = state.attached.get(server);
+export function detach(state: ShutdownState, target: object): void {
+  const undo = state.attached.get(target);
   if (undo === undefined) return;
-  state.attached.delete(server);
-  owners.delete(server);
+  state.attached.delete(target);
+  owners.delete(target);
   undo();
 }
 
@@ -59,12 +59,12 @@ export function detach(state: ShutdownState, server: object): void {
 function attachServer(state: ShutdownState, server: ServerLike, label: AttachOptions["label"]): () => void {
   const isNode = "emit" in server;
   const attached: AttachedServer = isNode ? new NodeServer(state, server, label) : new FetchServer(state, server);
-  const isOpen = state.listeners === "open"; // attaching has thrown for a frozen server
+  const isOpen = state.listeners === "open"; // after attaching, which throws for a frozen server
   const endSearch = isNode && isOpen ? attachSiblings(state, server, label) : () => {};
   state.atEnd.add(endSearch);
   if (state.phase !== "serving") attached.begin?.();
   if (isOpen) state.servers.set(server, attached);
-  else if (state.phase === "finished") state.add(stop(state, server, attached));
+  else if (state.phase === "finished") state.addLate(stop(state, server, attached));
   else startCallback(state, { label: "a server that stops listening", fn: () => stop(state, server, attached) });
   return () => {
     state.servers.delete(server);
@@ -87,9 +87,9 @@ function attachSiblings(state: ShutdownState, server: HttpServer, label: AttachO
   if (runtime() === "bun") return onBunConnection(attachSibling);
   type Channels = Record<"subscribe" | "unsubscribe", (name: string, listener: (message: never) => void) => void>;
   const channels = builtin<Channels>("diagnostics_channel");
-  const connected = ({ socket }: { socket: { server?: HttpServer | null } }) => attachSibling(socket.server);
-  channels?.subscribe("net.server.socket", connected);
-  return () => channels?.unsubscribe("net.server.socket", connected);
+  const onSocket = ({ socket }: { socket: { server?: HttpServer | null } }) => attachSibling(socket.server);
+  channels?.subscribe("net.server.socket", onSocket);
+  return () => channels?.unsubscribe("net.server.socket", onSocket);
 }
 
 /** Waits a turn of the event loop first: if the server has just begun to listen, its callback is still to come. */

@@ -32,22 +32,22 @@ const SHARE = 1 / 25;
  */
 export async function calmTurn(
   state: ShutdownState,
-  arrived: () => number,
+  countArrivals: () => number,
   kind: keyof typeof BRIEF = runtime() === "node" ? "immediate" : "timer",
 ): Promise<void> {
   state.holdBack();
-  const [began, used] = [performance.now(), cpuTime()];
+  const [began, cpuTimeBefore] = [performance.now(), cpuTime()];
   const turn = kind === "timer" ? () => state.pause(TURN) : immediate;
   await state.pause(TURN); // this turn accepts no more connections
-  if (kind === "timer" && arrived() !== 0) await passIdleTime(state);
-  const isStarved = () => kind === "immediate" && cpuTime() - used < STARVED;
-  let [now, calm] = [performance.now(), false];
+  if (kind === "timer" && countArrivals() !== 0) await passIdleTime(state);
+  const isStarved = () => kind === "immediate" && cpuTime() - cpuTimeBefore < STARVED;
+  let [now, isCalm] = [performance.now(), false];
   do {
-    const [before, turnBegan] = [arrived(), now];
+    const [arrivalsBefore, turnBegan] = [countArrivals(), now];
     await turn();
     now = performance.now();
-    calm = arrived() === before && now - turnBegan <= Math.max(BRIEF[kind], (now - began) * SHARE);
-  } while (!calm && now < began + (isStarved() ? LONGEST_STARVED : LONGEST) && !state.forced.aborted);
+    isCalm = countArrivals() === arrivalsBefore && now - turnBegan <= Math.max(BRIEF[kind], (now - began) * SHARE);
+  } while (!isCalm && now < began + (isStarved() ? LONGEST_STARVED : LONGEST) && !state.forced.aborted);
 }
 
 /**
@@ -56,10 +56,10 @@ export async function calmTurn(
  * to 250 ms until one arrives: the clients may be waiting for a processor.
  */
 async function passIdleTime(state: ShutdownState): Promise<void> {
-  const before = state.arrived;
+  const callsBefore = state.handlerCalls;
   const step = Math.min(state.settings.idle, LONGEST) / STEPS;
-  const most = before === 0 ? STEPS : Math.min(MOST_STEPS, LONGEST / step);
-  for (let i = 0; i < STEPS || (i < most && state.arrived === before); i++) await state.pause(step);
+  const maxSteps = callsBefore === 0 ? STEPS : Math.min(MOST_STEPS, LONGEST / step);
+  for (let i = 0; i < STEPS || (i < maxSteps && state.handlerCalls === callsBefore); i++) await state.pause(step);
 }
 
 /** The CPU time in ms that the process has used. Infinity if it is not known, so that the process seems to get enough. */

@@ -5,7 +5,7 @@
  */
 import { attach, type AttachOptions, detach, type ServerLike } from "./attach.ts";
 import { countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
-import { Task } from "./in_flight.ts";
+import { PlainWork } from "./in_flight.ts";
 import { checkBoolean, checkFunction, isThenable, must } from "../internal/check.ts";
 import { follow } from "../internal/follow.ts";
 import { type GracefulShutdownOptions, shutdownSettings } from "./options.ts";
@@ -73,7 +73,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
   static {
     exposeState(GracefulShutdown, (shutdown) => shutdown.#state);
     setDisposal(GracefulShutdown, function (this: GracefulShutdown) {
-      this.#takeBack();
+      this.#dispose();
     });
     show(GracefulShutdown, "GracefulShutdown", ["ready", "active", "labels"]);
   }
@@ -168,7 +168,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
       must(isFunction || isThenable(work), "work", "be a promise or a function", work);
       if (isFunction) checkFunction(work, "work");
       this.#state.useToCount("track", label);
-      const entry = new Task(label ?? ((isFunction && work.name) || "task"));
+      const entry = new PlainWork(label ?? ((isFunction && work.name) || "task"));
       const untrack = () => inFlight.delete(entry);
       if (!isFunction) follow(work, untrack, untrack); // before counting it, because this may throw
       inFlight.add(entry);
@@ -264,9 +264,9 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * @throws {TypeError} when `fn` is not a function.
    */
   onShutdown(fn: (signal: AbortSignal) => unknown, label?: string): Promise<void> | undefined {
-    const callback = this.#step(fn, label, "shutdown callback");
+    const callback = this.#newStep(fn, label, "shutdown callback");
     const { counts, listeners, callbacks } = this.#state;
-    if (!counts) return this.#cleanUp(callback);
+    if (!counts) return this.#addStep(callback);
     if (listeners === "closed") startCallback(this.#state, callback);
     else callbacks.push(callback);
     return undefined;
@@ -285,7 +285,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * @throws {TypeError} when `fn` is not a function.
    */
   defer(fn: (signal: AbortSignal) => unknown, label?: string): Promise<void> | undefined {
-    return this.#cleanUp(this.#step(fn, label, "clean-up step"));
+    return this.#addStep(this.#newStep(fn, label, "clean-up step"));
   }
 
   /**
@@ -294,7 +294,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * registration throws a ClosedError. Has no effect once a shutdown has begun. For tests, with `using shutdown = …`.
    */
   [Symbol.dispose](): void {
-    this.#takeBack();
+    this.#dispose();
   }
 
   /** Requests the shutdown and waits for its end. Has no effect after `[Symbol.dispose]()`. */
@@ -303,7 +303,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
     if (!this.#state.isDisposed) await this.finished;
   }
 
-  #takeBack(): void {
+  #dispose(): void {
     const state = this.#state;
     if (state.phase !== "serving" || state.isDisposed) return;
     state.isDisposed = true;
@@ -312,15 +312,15 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
     discountShutdown();
   }
 
-  #step(fn: Step["fn"], label: string | undefined, otherwise: string): Step {
+  #newStep(fn: Step["fn"], label: string | undefined, kind: string): Step {
     checkFunction(fn, "fn");
-    this.#state.use(`register ${otherwise}`, label);
-    return { fn, label: label ?? (fn.name || otherwise) };
+    this.#state.use(`register ${kind}`, label);
+    return { fn, label: label ?? (fn.name || kind) };
   }
 
-  #cleanUp(step: Step): Promise<void> | undefined {
+  #addStep(step: Step): Promise<void> | undefined {
     const state = this.#state;
-    if (state.phase === "finished") return state.add((async () => void await step.fn(state.forced))());
+    if (state.phase === "finished") return state.addLate((async () => void await step.fn(state.forced))());
     state.steps.push(step);
     return undefined;
   }
@@ -338,11 +338,11 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
       this.#first = { name, at: performance.now() };
       return this.request(new DOMException(`Shutdown requested: ${name}`, "AbortError"));
     }
-    const since = performance.now() - first.at;
-    if (since < this.#state.settings.debounce) return;
+    const elapsed = performance.now() - first.at;
+    if (elapsed < this.#state.settings.debounce) return;
     this.#ignoreSignals();
     const reason = new DOMException(`Shutdown forced: ${name}`, "AbortError");
-    force(this.#state, reason, `${name}, ${Math.round(since)} ms after ${first.name}`);
+    force(this.#state, reason, `${name}, ${Math.round(elapsed)} ms after ${first.name}`);
   }
 }
 

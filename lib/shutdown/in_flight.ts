@@ -35,7 +35,7 @@ export abstract class InFlight {
 }
 
 /** A piece of work without a class of its own. */
-export class Task extends InFlight {
+export class PlainWork extends InFlight {
   readonly label: string;
 
   constructor(label: string, cut?: () => void) {
@@ -48,13 +48,13 @@ export class Task extends InFlight {
 /** The user's function that names a request, if there is one. */
 export type LabelOf<R> = ((request: R) => string) | undefined;
 
-/** The label of a request: the caller's own, or method and path. */
+/** The label of a request: by the user's function, or method and path. */
 export function requestLabel<R extends { readonly method?: string | undefined; readonly url?: string | undefined }>(
   request: R,
-  own?: LabelOf<R>,
+  labelOf?: LabelOf<R>,
 ): string {
   try {
-    const label = own?.(request);
+    const label = labelOf?.(request);
     if (typeof label === "string") return label;
   } catch { /* a label that throws must not fail the request */ }
   const { method = "?", url = "?" } = request;
@@ -64,14 +64,14 @@ export function requestLabel<R extends { readonly method?: string | undefined; r
 /** All work in flight, oldest first. */
 export class WorkInFlight implements Iterable<InFlight> {
   // The ring from #head by `next` has #size entries besides: exactly the entries with isListed.
-  readonly #head: InFlight = new Task("the head of the ring");
+  readonly #head: InFlight = new PlainWork("the head of the ring");
   #size = 0;
-  // Bounds the entries that are over to half of the list.
+  /** The size at which `add` sweeps. It bounds the entries that are over to half of the list. */
   #sweepAt = 64;
   /** The number of calls of sweepSome() since the last sweep. */
   #sweepCalls = 0;
   /** Called when the last entry is deleted. */
-  #emptied = (): void => {};
+  #onEmpty = (): void => {};
 
   constructor() {
     this.#head.previous = this.#head.next = this.#head;
@@ -97,7 +97,7 @@ export class WorkInFlight implements Iterable<InFlight> {
     previous!.next = next;
     next.previous = previous;
     entry.previous = entry.next = undefined;
-    if (--this.#size === 0) this.#emptied();
+    if (--this.#size === 0) this.#onEmpty();
   }
 
   /** Deletes the entries that are over. To be called before the work in flight is counted or listed. */
@@ -117,7 +117,7 @@ export class WorkInFlight implements Iterable<InFlight> {
   }
 
   /** Resolves when no work is left. For one caller, the drain. */
-  async empty(): Promise<void> {
-    while (this.#size > 0) await new Promise<void>((resolve) => this.#emptied = resolve);
+  async untilEmpty(): Promise<void> {
+    while (this.#size > 0) await new Promise<void>((resolve) => this.#onEmpty = resolve);
   }
 }

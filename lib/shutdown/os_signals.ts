@@ -26,23 +26,23 @@ export function checkSignalNames(value: unknown): asserts value is readonly stri
 }
 
 /** The process has one listener for each event in use, which calls these functions in the order in which they came. */
-const shared = new Map<string, { readonly fns: Set<() => void>; readonly heard: () => void }>();
+const sharedListeners = new Map<string, { readonly fns: Set<() => void>; readonly listener: () => void }>();
 
 /** Calls `fn` at each such event of the process. Returns a function that ends this. */
 export function onProcess(event: string, fn: () => void): () => void {
-  const source = currentProcess();
-  const { on, off, listeners } = source ?? {};
+  const process = currentProcess();
+  const { on, off, listeners } = process ?? {};
   if (typeof on !== "function" || typeof off !== "function") return () => {};
-  const fns = shared.get(event)?.fns ?? new Set();
-  const heard = shared.get(event)?.heard ?? (() => [...fns].forEach((each) => fns.has(each) && each()));
+  const fns = sharedListeners.get(event)?.fns ?? new Set();
+  const listener = sharedListeners.get(event)?.listener ?? (() => [...fns].forEach((each) => fns.has(each) && each()));
   // Test suites remove all listeners between tests.
-  if (!listeners?.call(source, event).includes(heard)) on.call(source, event, heard);
-  shared.set(event, { fns, heard });
+  if (!listeners?.call(process, event).includes(listener)) on.call(process, event, listener);
+  sharedListeners.set(event, { fns, listener });
   fns.add(fn);
   return () => {
     if (!fns.delete(fn) || fns.size > 0) return;
-    shared.delete(event);
-    off.call(source, event, heard);
+    sharedListeners.delete(event);
+    off.call(process, event, listener);
   };
 }
 

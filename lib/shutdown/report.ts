@@ -23,33 +23,33 @@ export interface ShutdownReport {
 }
 
 /** Creates the report. */
-export function report(found: Pick<ShutdownReport, "reason" | "remaining" | "elapsed" | "errors">): ShutdownReport {
-  const { reason, remaining, elapsed, errors } = found;
+export function report(outcome: Pick<ShutdownReport, "reason" | "remaining" | "elapsed" | "errors">): ShutdownReport {
+  const { reason, remaining, elapsed, errors } = outcome;
   const drained = remaining.length === 0;
   const ok = drained && errors.length === 0;
-  const made = { ok, reason, drained, remaining, elapsed, errors };
-  const texts = { reason: line(reason), remaining: firstOf(remaining), errors: firstOf(errors) };
-  const brief = { ...made, ...texts, elapsed: Math.round(elapsed) };
-  const value: Inspect = (_, options, inspect) => inspect(brief, options);
-  return Object.defineProperty(made, INSPECT, { value }); // copies do not have it
+  const result = { ok, reason, drained, remaining, elapsed, errors };
+  const texts = { reason: lineOf(reason), remaining: summaryOf(remaining), errors: summaryOf(errors) };
+  const shown = { ...result, ...texts, elapsed: Math.round(elapsed) };
+  const value: Inspect = (_, options, inspect) => inspect(shown, options);
+  return Object.defineProperty(result, INSPECT, { value }); // copies do not have it
 }
 
 /** Adds errors to a report. */
-export function addErrors([made, more]: [ShutdownReport, readonly unknown[]]): ShutdownReport {
-  return more.length === 0 ? made : report({ ...made, errors: [...made.errors, ...more] });
+export function addErrors([earlier, errors]: [ShutdownReport, readonly unknown[]]): ShutdownReport {
+  return errors.length === 0 ? earlier : report({ ...earlier, errors: [...earlier.errors, ...errors] });
 }
 
 /** How many entries of a list are shown. */
 const SHOWN = 3;
 
-function firstOf(values: readonly unknown[]): unknown {
+function summaryOf(values: readonly unknown[]): unknown {
   if (values.length === 0) return [];
   const more = values.length > SHOWN ? ` and ${values.length - SHOWN} more` : "";
-  return values.slice(0, SHOWN).map(line).join(", ") + more;
+  return values.slice(0, SHOWN).map(lineOf).join(", ") + more;
 }
 
 /** Formats a value on one line, an error without its stack. */
-function line(value: unknown): string {
+function lineOf(value: unknown): string {
   if (value instanceof Error) return printable(`${value.name}: ${value.message}`);
   return typeof value === "string" ? printable(value) : quote(value);
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { abortServers } from "./platform/deno.ts";
-import { Task } from "./in_flight.ts";
+import { PlainWork } from "./in_flight.ts";
 import { onCancel, pause } from "../internal/cancellation.ts";
 import { printable } from "../internal/check.ts";
 import { warningsPrinted } from "../internal/platform.ts";
@@ -18,7 +18,7 @@ import { TimeoutError } from "../errors.ts";
 export async function runSequence(state: ShutdownState, reason: unknown): Promise<ShutdownReport> {
   const { grace, delay } = state.settings;
   const started = performance.now();
-  const limit = onCancel({ timeout: grace }, () => {
+  const graceTimer = onCancel({ timeout: grace }, () => {
     const reason = new TimeoutError(`Cannot drain: not done after ${grace} ms`);
     force(state, reason, `the end of grace, ${grace} ms after the signal`);
   });
@@ -44,7 +44,7 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
     await cleanUp(state);
     await warningsPrinted(); // the process may exit when its shutdown is finished
   } while (state.steps.length > 0);
-  limit.end();
+  graceTimer.end();
   stopWatching();
   warnIfItStays();
   for (const undo of state.atEnd) undo(); // last, because from here on a signal has its default effect
@@ -61,7 +61,7 @@ function stopListening(state: ShutdownState): void {
 
 /** Calls a callback of onShutdown(), which is in flight until it ends. */
 export function startCallback(state: ShutdownState, { fn, label }: Step): void {
-  const entry = new Task(label);
+  const entry = new PlainWork(label);
   state.inFlight.add(entry);
   void state.attemptLater(() => fn(state.forced)).then(() => state.inFlight.delete(entry));
 }
@@ -73,15 +73,15 @@ export function startCallback(state: ShutdownState, { fn, label }: Step): void {
 async function drain(state: ShutdownState): Promise<void> {
   const { servers, inFlight, forced } = state;
   const stopSweeping = startTimer(CHECK_EVERY, () => sweep(state), true);
-  let closing: AttachedServer[] = [];
+  let closed: AttachedServer[] = [];
   do {
-    await state.pause(Infinity, inFlight.empty());
-    if (state.arrived > 0) await state.pause(TURN); // Deno sends a response in its next turn
+    await state.pause(Infinity, inFlight.untilEmpty());
+    if (state.handlerCalls > 0) await state.pause(TURN); // Deno sends a response in its next turn
     if (forced.aborted) break;
-    closing = [...servers.values()];
-    await state.pause(Infinity, Promise.all(closing.map((server) => state.attemptLater(() => server.close()))));
+    closed = [...servers.values()];
+    await state.pause(Infinity, Promise.all(closed.map((server) => state.attemptLater(() => server.close()))));
     // Meanwhile more work may have been tracked and more servers attached.
-  } while (inFlight.size > 0 || [...servers.values()].some((each) => !closing.includes(each)));
+  } while (inFlight.size > 0 || [...servers.values()].some((each) => !closed.includes(each)));
   stopSweeping();
   state.phase = "closed"; // in the same step as the last sweep: later work would not be awaited, so it is refused
   if (forced.aborted) cut(state);
@@ -103,6 +103,7 @@ export function force(state: ShutdownState, reason: Error, cause: string): void 
   warnForced(cause, labels);
 }
 
+/** Cuts the work that is left, and lists its labels in the report. */
 function cut(state: ShutdownState): void {
   const { remaining } = state;
   for (const entry of state.inFlight) state.cut.add(entry);

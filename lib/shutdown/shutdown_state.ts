@@ -75,7 +75,7 @@ export class ShutdownState {
   readonly inFlight: WorkInFlight = new WorkInFlight();
   /** Whether a fetch handler was wrapped, and the number of its calls so far. */
   wrapped = false;
-  arrived = 0;
+  handlerCalls = 0;
   /** Whether the end of some response shows only when its server closes. */
   endsUnreported = false;
   /** Servers and pools that are attached, each with the function that undoes this. */
@@ -87,6 +87,7 @@ export class ShutdownState {
    * no further connections, so even an overloaded listener comes to rest.
    */
   heldBack: Promise<void> | undefined = undefined;
+  /** Resolves `heldBack`. */
   #resume = (): void => {};
   /** While a server calls its listeners: the request for which it does so, and which it has counted. */
   countedByServer: InFlight | undefined = undefined;
@@ -96,7 +97,7 @@ export class ShutdownState {
   readonly steps: Step[] = [];
   /** The label of the present or last clean-up step. */
   step: string | undefined;
-  /** Called when everything is over. */
+  /** Functions to call when everything is over. */
   readonly atEnd: Set<() => void> = new Set();
   /** Whether anything was ever attached, handled, tracked, deferred or registered. */
   used = false;
@@ -104,6 +105,7 @@ export class ShutdownState {
   readonly cut: Set<InFlight> = new Set();
   /** Whether the service has started. Before that, a shutdown without attached work is not worth a warning. */
   started: boolean;
+  /** Resolves `finished`. */
   resolve!: (report: Promise<ShutdownReport>) => void;
   /** Resolves when everything is over, including later registrations. */
   finished: Promise<ShutdownReport> = new Promise((resolve) => this.resolve = resolve);
@@ -124,7 +126,7 @@ export class ShutdownState {
     this.used = true;
   }
 
-  /** The same for work to be counted. Also throws when the drain is over. */
+  /** As `use`, for work to be counted. Also throws when the drain is over. */
   useToCount(operation: string, label?: string): void {
     this.use(operation, label);
     if (!this.counts) throw new ClosedError(`Cannot ${operation}: shutdown is over`);
@@ -164,14 +166,14 @@ export class ShutdownState {
     this.heldBack ??= new Promise((resolve) => this.#resume = resolve);
   }
 
-  /** Passes on what was held back. */
+  /** Passes on the requests and responses that were held back. */
   resume(): void {
     this.heldBack = undefined;
     this.#resume();
   }
 
   /**
-   * The same one turn after the listeners were closed. Deno (2.9.6) closes them at the end of a turn: preparing a
+   * Calls resume() one turn after the listeners were closed. Deno (2.9.6) closes them at the end of a turn: preparing a
    * hundred responses in that turn would take several ms, in which further connections would be accepted and reset.
    */
   async resumeNextTurn(): Promise<void> {
@@ -240,14 +242,14 @@ export class ShutdownState {
   }
 
   /** Adds work that began after everything was over: `finished` now waits for it, and its report has the error. */
-  add(late: Promise<void>): Promise<void> {
+  addLate(late: Promise<void>): Promise<void> {
     this.finished = Promise.all([this.finished, late.then(() => [], (error) => [error])]).then(addErrors);
     return late;
   }
 
-  /** Resolves after `ms`, as soon as shutdown is forced, or when `unless` settles. */
-  pause(ms: number, unless?: Promise<unknown>): Promise<void> {
-    return ms > 0 ? pause(ms, this.forced, true, unless) : Promise.resolve();
+  /** Resolves after `ms`, as soon as shutdown is forced, or when `until` settles. */
+  pause(ms: number, until?: Promise<unknown>): Promise<void> {
+    return ms > 0 ? pause(ms, this.forced, true, until) : Promise.resolve();
   }
 }
 

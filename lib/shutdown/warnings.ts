@@ -17,7 +17,7 @@ const LISTED = 10;
 export function warnIfNotTied(state: ShutdownState): void {
   if (!state.started) return; // the signal has interrupted the start-up
   if (!state.used) warnNotAttached("nothing was attached, handled, tracked, deferred or registered");
-  else if (runtime() === "node" && state.arrived > 0 && state.servers.size === 0) {
+  else if (runtime() === "node" && state.handlerCalls > 0 && state.servers.size === 0) {
     warnNotAttached("its handler answered requests and no server was attached");
   }
   if (![...state.servers.values()].some((server) => server.isUncounted?.())) return;
@@ -50,25 +50,25 @@ export function watchExit(state: ShutdownState): () => void {
 }
 
 /** The number of shutdowns created so far, and of those that are not over. */
-let made = 0, open = 0;
+let created = 0, openCount = 0;
 
 /** Called for each new shutdown. */
 export function countShutdown(): void {
-  made++;
-  open++;
+  created++;
+  openCount++;
 }
 
 /** Called for a shutdown that was disposed of. */
 export function discountShutdown(): void {
-  open--;
+  openCount--;
 }
 
 /** Called once for each shutdown that is over. Warns if the process does not end after the last one. */
 export function warnIfItStays(): void {
-  if (--open > 0) return; // other shutdowns of the process are still open
-  const last = made;
+  if (--openCount > 0) return; // other shutdowns of the process are still open
+  const last = created;
   ifStillAlive(EXIT_WITHIN, () => {
-    if (made !== last) return; // the process has moved on, for example to the next test
+    if (created !== last) return; // the process has moved on, for example to the next test
     const resources = currentProcess()?.getActiveResourcesInfo?.() ?? [];
     const keepers = resources.length === 0 ? "" : ` (kept by ${list([...new Set(resources)])})`;
     const remedy = "close open resources in defer(), or call process.exit(ok ? 0 : 1)";
@@ -77,8 +77,8 @@ export function warnIfItStays(): void {
   });
 }
 
-function workText(happened: string, labels: readonly string[]): string {
-  return labels.length === 0 ? "nothing was in flight" : `${happened}: ${list(labels)}`;
+function workText(heading: string, labels: readonly string[]): string {
+  return labels.length === 0 ? "nothing was in flight" : `${heading}: ${list(labels)}`;
 }
 
 function list(names: readonly string[]): string {

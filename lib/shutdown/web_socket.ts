@@ -62,19 +62,19 @@ export function countWebSocket<S extends WebSocketLike | RawSocketLike>(
   const { label = "WebSocket", close } = options ?? {};
   if (close !== undefined) checkFunction(close, "close");
   state.useToCount("count WebSocket", label);
-  const adapter: WebSocketLike = isRaw(socket) ? fromRaw(socket) : socket;
+  const adapter: WebSocketLike = isRaw(socket) ? asWebSocket(socket) : socket;
   if (adapter.addEventListener === undefined && !isServerWebSocket(adapter)) {
     warn(`Cannot see when ${quote(label)} is closed: it has no addEventListener; ${REMEDY}`, "INTERLOCK_WEB_SOCKET");
   }
   const entry = new OpenSocket(state, adapter, label, close && (() => close(socket)));
-  const closed = () => entry.closed();
-  if (entry.isOver()) return closed; // its close event is over
-  adapter.addEventListener?.("close", closed, { once: true }); // before it is in flight, as this may throw
+  const onClosed = () => entry.markClosed();
+  if (entry.isOver()) return onClosed; // its close event is over
+  adapter.addEventListener?.("close", onClosed, { once: true }); // before it is in flight, as this may throw
   state.inFlight.sweepSome(); // nothing reports the end of some sockets
   state.inFlight.add(entry);
   discountUpgrade((socket as { readonly _socket?: object })._socket ?? socket); // that of the package ws
   if (state.phase !== "serving") entry.closeLate();
-  return closed;
+  return onClosed;
 }
 
 /** One open socket. It is in flight until it is closed and the function that closes it has ended. */
@@ -99,7 +99,7 @@ class OpenSocket extends InFlight {
     return !this.#isClosing && (this.#isClosed || this.#socket.readyState === 3);
   }
 
-  closed(): void {
+  markClosed(): void {
     this.#isClosed = true;
     if (!this.#isClosing) this.#state.inFlight.delete(this);
   }
@@ -150,7 +150,7 @@ function isRaw(value: unknown): value is RawSocketLike {
 }
 
 /** Presents a raw socket as a WebSocket. */
-function fromRaw(socket: RawSocketLike): WebSocketLike {
+function asWebSocket(socket: RawSocketLike): WebSocketLike {
   return {
     get readyState() {
       return socket.destroyed ? 3 : 1;

@@ -16,7 +16,7 @@ const CLIENTS = 12;
 function state(pause: (ms: number) => void, forcing = new AbortController()): ShutdownState {
   const settings = { idle: 0 };
   const part = {
-    arrived: 0,
+    handlerCalls: 0,
     forced: forcing.signal,
     settings,
     pause: (ms: number) => Promise.resolve(pause(ms)),
@@ -31,7 +31,7 @@ async function waits(idle: number, arrived: (ms: number) => number): Promise<num
   using _ = clocks(() => ms, () => 0);
   const server = Object.defineProperties(state((more) => void (ms += more)), {
     settings: { value: { idle } },
-    arrived: { get: () => arrived(ms) },
+    handlerCalls: { get: () => arrived(ms) },
   });
   await calmTurn(server, () => arrived(ms), "timer");
   return ms;

@@ -64,7 +64,7 @@ async function wholeOf(reads: readonly Read[]): Promise<Uint8Array<ArrayBuffer> 
 }
 
 /** Passes the body on, and reads ahead of the server only by `reads`. */
-function passThrough(reader: Reader, reads: Read[], call: Call, ended: () => void): ReadableStream<Uint8Array> {
+function passThrough(reader: Reader, reads: Read[], call: Call, onEnd: () => void): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start(controller) {
       call.onCut = () => {
@@ -81,10 +81,10 @@ function passThrough(reader: Reader, reads: Read[], call: Call, ended: () => voi
       } catch (error) {
         controller.error(error);
       }
-      ended();
+      onEnd();
     },
     cancel(reason) {
-      ended();
+      onEnd();
       return reader.cancel(reason);
     },
   }, { highWaterMark: 0 });

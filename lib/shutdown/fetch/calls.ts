@@ -17,7 +17,7 @@ import type { ShutdownState } from "../shutdown_state.ts";
 
 /** One call of a handler with a request. */
 export class Call extends InFlight {
-  readonly state: ShutdownState;
+  readonly shutdown: ShutdownState;
   readonly request: Request;
   /** The second argument of the handler, which identifies the server. */
   readonly info: unknown;
@@ -28,11 +28,11 @@ export class Call extends InFlight {
 
   constructor(state: ShutdownState, request: Request, info: unknown, label: LabelOf<Request>) {
     super();
-    this.state = state;
+    this.shutdown = state;
     this.request = request;
     this.info = info;
     if (label !== undefined) this.#label = requestLabel(request, label);
-    state.arrived++;
+    state.handlerCalls++;
     state.inFlight.add(this);
   }
 
@@ -51,7 +51,7 @@ export class Call extends InFlight {
 
   /** Ends the call: it is no longer in flight. */
   end(): void {
-    this.state.inFlight.delete(this);
+    this.shutdown.inFlight.delete(this);
   }
 }
 

@@ -40,23 +40,23 @@ export function isDenoInfo(info: unknown): info is DenoInfo {
  * for the next turn.
  */
 export function sendByDeno<R>(call: Call, info: DenoInfo, answer: R): R | Response {
-  const { state } = call;
+  const state = call.shutdown;
   const body = answer instanceof Response ? bodyOf(answer) : undefined;
   const isWhole = body !== undefined && !(body instanceof ReadableStream);
-  if (isWhole && (body.length <= PIECE || (body.length <= LARGE && isAwaited(state)))) {
+  if (isWhole && (body.length <= PIECE || (body.length <= LARGE && isCloseAwaited(state)))) {
     state.endsUnreported ||= body.length > PIECE;
     call.end();
     return answer;
   }
-  const ended = () => call.end();
-  info.completed.then(ended, ended);
+  const end = () => call.end();
+  info.completed.then(end, end);
   if (!(answer instanceof Response) || call.request.method === "HEAD") return answer;
   if (isWhole) return sendInPieces(answer, body, call);
   return body === undefined || body.locked ? answer : withCut(answer, answer.headers, answer.body!.getReader(), call);
 }
 
 /** Whether the drain waits until a server of this kind is closed. */
-function isAwaited({ servers }: ShutdownState): boolean {
+function isCloseAwaited({ servers }: ShutdownState): boolean {
   return [...servers.values()].some(({ isUncounted }) => isUncounted !== undefined);
 }
 
@@ -65,9 +65,9 @@ function sendInPieces(response: Response, whole: string | Uint8Array, call: Call
   const bytes = typeof whole === "string" ? new TextEncoder().encode(whole) : whole;
   const headers = new Headers(response.headers);
   headers.set("content-length", String(bytes.length));
-  let at = 0;
+  let sent = 0; // bytes
   const read = () =>
-    Promise.resolve(at < bytes.length ? { done: false, value: bytes.subarray(at, at += PIECE) } : { done: true });
+    Promise.resolve(sent < bytes.length ? { done: false, value: bytes.subarray(sent, sent += PIECE) } : { done: true });
   return withCut(response, headers, { read, cancel: () => Promise.resolve() }, call);
 }
 
@@ -85,9 +85,9 @@ function bodyOf(response: Response): ReadableStream | string | Uint8Array | unde
   if (isWholeBody(lazy)) return lazy;
   responseField ??= symbolOf(response, "response");
   const { body } = Object(valueOf(response, responseField)) as { body?: { streamOrStatic?: unknown } | null };
-  const made = body?.streamOrStatic;
-  if (made instanceof ReadableStream) return made;
-  const { body: whole, consumed } = Object(made) as { body?: unknown; consumed?: unknown };
+  const original = body?.streamOrStatic;
+  if (original instanceof ReadableStream) return original;
+  const { body: whole, consumed } = Object(original) as { body?: unknown; consumed?: unknown };
   return consumed === false && isWholeBody(whole) ? whole : undefined;
 }
 

@@ -74,7 +74,7 @@ function toSend<R>(state: ShutdownState, call: Call, answer: R): R | Response | 
     call.stage = "held";
     return heldBack.then(() => toSend(state, call, answer)); // by then it announces the close
   }
-  return endWhenSent(call, announces ? closing(answer) : answer);
+  return endWhenSent(call, announces ? withCloseHeader(answer) : answer);
 }
 
 /** Returns the response to send for a pending result, or a refusal if the call is cut first. */
@@ -117,7 +117,7 @@ function discard(answer: unknown): void {
 }
 
 /** Adds `Connection: close` to a response. */
-function closing<R>(answer: R): R | Response {
+function withCloseHeader<R>(answer: R): R | Response {
   if (!(answer instanceof Response) || answer.status < 200) return answer;
   try {
     answer.headers.set("connection", "close");

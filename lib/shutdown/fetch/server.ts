@@ -24,8 +24,8 @@ export class FetchServer implements AttachedServer {
   }
 
   isUncounted(): boolean {
-    const { wrapped, arrived } = this.#state;
-    return !wrapped || (arrived === 0 && this.#isQuiet() === false); // or it serves requests that no handler has seen
+    const { wrapped, handlerCalls } = this.#state;
+    return !wrapped || (handlerCalls === 0 && this.#isServerIdle() === false); // or requests bypass the handler
   }
 
   /**
@@ -38,34 +38,34 @@ export class FetchServer implements AttachedServer {
   async awaitCalm(): Promise<void> {
     const state = this.#state;
     const uploads = () => state.forced.aborted ? [] : calls(state).filter(isUploading);
-    const arrived = () => {
+    const countArrivals = () => {
       state.inFlight.sweep();
       // NaN equals no number, so a turn in which responses are being sent is not calm.
-      return calls(state).some(({ stage }) => stage === "sending") ? NaN : state.arrived;
+      return calls(state).some(({ stage }) => stage === "sending") ? NaN : state.handlerCalls;
     };
     for (;;) {
-      const begun = new Set(uploads());
-      for (; uploads().some((call) => begun.has(call)); await state.pause(CHECK_EVERY)) state.resume();
+      const uploadsBefore = new Set(uploads());
+      for (; uploads().some((call) => uploadsBefore.has(call)); await state.pause(CHECK_EVERY)) state.resume();
       state.holdBack();
-      const end = performance.now() + LINGER;
-      while (uploads().length > 0 && performance.now() < end) await state.pause(CHECK_EVERY);
-      if (uploads().length === 0) await calmTurn(state, arrived, "timer"); // even if Node emulates such a server
+      const deadline = performance.now() + LINGER;
+      while (uploads().length > 0 && performance.now() < deadline) await state.pause(CHECK_EVERY);
+      if (uploads().length === 0) await calmTurn(state, countArrivals, "timer"); // even if Node emulates such a server
       if (uploads().length === 0) return;
     }
   }
 
   stopListening(): void {
-    const closed = () => void (this.#isClosed = true);
+    const markClosed = () => void (this.#isClosed = true);
     this.#closed = (async () => await this.#stop(false))();
-    this.#closed.then(closed, closed); // close() throws the error
+    this.#closed.then(markClosed, markClosed); // close() throws the error
   }
 
   async close(): Promise<void> {
     await this.#state.pause(LINGER, this.#closed);
     // The remaining connections have sent no complete request.
-    if (!this.#isClosed && this.#isQuiet()) await this.#stop(true);
+    if (!this.#isClosed && this.#isServerIdle()) await this.#stop(true);
     // Deno waits for all uploads to end, even after their responses; often nothing else can be open.
-    if (this.#isQuiet() !== undefined || this.#state.endsUnreported || this.isUncounted()) await this.#closed;
+    if (this.#isServerIdle() !== undefined || this.#state.endsUnreported || this.isUncounted()) await this.#closed;
   }
 
   cut(): string[] {
@@ -84,7 +84,7 @@ export class FetchServer implements AttachedServer {
   }
 
   /** Whether nothing is in flight; undefined on Deno, whose server does not know. */
-  #isQuiet(): boolean | undefined {
+  #isServerIdle(): boolean | undefined {
     const server = this.#server;
     return "shutdown" in server ? undefined : server.pendingRequests === 0 && server.pendingWebSockets === 0;
   }

@@ -31,7 +31,7 @@ interface Counted {
 /** Counts an upgraded connection no longer, as its WebSocket is counted. It stays known as upgraded. */
 export function discountUpgrade(socket: object): void {
   const exchange = (socket as Counted)[EXCHANGE];
-  exchange?.connection.state.inFlight.delete(exchange);
+  exchange?.connection.shutdown.inFlight.delete(exchange);
 }
 
 /**
@@ -60,7 +60,7 @@ export class Http1Connections {
   }
 
   /** Returns the connection of this socket, and adds a new one. */
-  of(socket: SocketLike): Connection {
+  connectionOf(socket: SocketLike): Connection {
     let connection = this.open.get(socket);
     if (connection === undefined) {
       this.open.set(socket, connection = new Connection(this.#state, socket));
@@ -94,11 +94,11 @@ export class Http1Connections {
     if (known !== undefined || request.httpVersionMajor === 2) return this.#pass(known, pass);
     // It arrived after the server had closed its side, so it counts as not received.
     if (request.socket.writableEnded) return true;
-    const connection = this.of(request.socket);
+    const connection = this.connectionOf(request.socket);
     if (connection.newest?.announced) return true;
     const exchange = new Exchange(connection, request, response, this.#label);
     response[EXCHANGE] = exchange;
-    response.on("close", answered);
+    response.on("close", onAnswered);
     const { phase, announces, refuses, retryAfter } = this.#state;
     if (phase === "serving") return this.#pass(exchange, pass);
     if (announces) exchange.announceClose();
@@ -113,13 +113,14 @@ export class Http1Connections {
       refuseUpgrade(socket, retryAfter);
       return true;
     }
-    const exchange = socket[EXCHANGE] = new Exchange(this.of(socket), request, undefined, this.#label);
+    const exchange = socket[EXCHANGE] = new Exchange(this.connectionOf(socket), request, undefined, this.#label);
     if (phase === "serving") return pass();
     socket.on("error", () => {}); // until it is passed on, it has no listener
     this.#passLater(exchange, pass);
     return true;
   }
 
+  /** Passes a request on. Meanwhile its exchange is the one that a wrapped handler must not count again. */
   #pass<T>(exchange: Exchange | undefined, pass: () => T): T {
     const outer = this.#state.countedByServer;
     this.#state.countedByServer = exchange;
@@ -137,27 +138,27 @@ export class Http1Connections {
    */
   #passLater(exchange: Exchange, pass: () => unknown): void {
     const { older, connection: { socket } } = exchange;
-    let waits = true;
-    const now = () => {
-      socket.off("end", now);
-      if (waits && exchange.isListed) pass();
-      waits = false;
+    let isWaiting = true;
+    const passNow = () => {
+      socket.off("end", passNow);
+      if (isWaiting && exchange.isListed) pass();
+      isWaiting = false;
     };
-    if (older !== undefined) return void older.response?.once("close", now);
-    socket.prependListener("end", now); // behind the end of the client's side, the server ends its own
-    (this.#state.heldBack ?? this.#state.pause(1)).then(now).catch(throwUncaught);
+    if (older !== undefined) return void older.response?.once("close", passNow);
+    socket.prependListener("end", passNow); // behind the end of the client's side, the server ends its own
+    (this.#state.heldBack ?? this.#state.pause(1)).then(passNow).catch(throwUncaught);
   }
 }
 
 /** One listener for all responses: a closure for each would cost more than everything else here. */
-function answered(this: Outgoing & Counted): void {
+function onAnswered(this: Outgoing & Counted): void {
   const exchange = this[EXCHANGE]!;
   exchange.connection.remove(exchange);
-  if (exchange.request.complete) finish(exchange);
-  else afterUpload(exchange.request, () => finish(exchange));
+  if (exchange.request.complete) finishExchange(exchange);
+  else afterUpload(exchange.request, () => finishExchange(exchange));
 }
 
-function finish(exchange: Exchange): void {
+function finishExchange(exchange: Exchange): void {
   exchange.end();
   // Deno's node:http (2.9) leaves the connection open if it had other requests.
   if (exchange.announced && exchange.connection.newest === undefined) exchange.connection.socket.end();
@@ -185,7 +186,7 @@ export class Exchange extends InFlight {
     this.#url = request.url;
     this.#label = label && requestLabel(request, label);
     connection.add(this);
-    connection.state.inFlight.add(this);
+    connection.shutdown.inFlight.add(this);
   }
 
   get label(): string {
@@ -229,13 +230,13 @@ export class Exchange extends InFlight {
   end(): void {
     this.connection.remove(this);
     this.connection.expectHead(this.request.complete);
-    this.connection.state.inFlight.delete(this);
+    this.connection.shutdown.inFlight.delete(this);
   }
 }
 
 /** One connection, half-closed ones included. */
 export class Connection {
-  readonly state: ShutdownState;
+  readonly shutdown: ShutdownState;
   readonly socket: SocketLike;
   /** The last request without a response on it; earlier ones follow by `older`. An upgraded connection keeps one. */
   newest: Exchange | undefined = undefined;
@@ -247,10 +248,11 @@ export class Connection {
   #headBeginsAt: number;
 
   constructor(state: ShutdownState, socket: SocketLike) {
-    this.state = state;
+    this.shutdown = state;
     this.socket = socket;
     this.#headBeginsAt = socket.bytesRead ?? 0;
-    this.#silentChecks = -state.settings.idle / CHECK_EVERY; // twice the time: its client may have connected and not written yet
+    // Below 0, so it has twice the idle time: its client may have connected and not written yet.
+    this.#silentChecks = -state.settings.idle / CHECK_EVERY;
   }
 
   add(exchange: Exchange): void {
@@ -290,7 +292,7 @@ export class Connection {
    * is destroyed, and is not ended while other work is in flight.
    */
   endIfSilent(isBusy: boolean): void {
-    const { newest, socket, state: { settings: { idle } } } = this;
+    const { newest, socket, shutdown: { settings: { idle } } } = this;
     const isUpgraded = newest !== undefined && newest.response === undefined;
     if (!isUpgraded && (newest !== undefined || socket.writableEnded)) return;
     const bytes = (socket.bytesRead ?? 0) + (socket.bytesWritten ?? 0);

@@ -10,7 +10,7 @@
  * @module
  */
 import { throwUncaught } from "../../internal/platform.ts";
-import { requestLabel, Task } from "../in_flight.ts";
+import { PlainWork, requestLabel } from "../in_flight.ts";
 import { REFUSAL, type ShutdownState } from "../shutdown_state.ts";
 import { whenUploaded } from "./messages.ts";
 import type { Emitter, NodeRequestLike } from "./shapes.ts";
@@ -78,7 +78,7 @@ export class Http2Sessions {
       return true;
     }
     const request = { method: String(headers[":method"]), url: String(headers[":path"]), headers };
-    const entry = new Task(requestLabel(request, this.#label), () => void stream.close(CANCEL));
+    const entry = new PlainWork(requestLabel(request, this.#label), () => void stream.close(CANCEL));
     this.#state.inFlight.add(entry);
     const end = () => this.#state.inFlight.delete(entry);
     stream.once("close", end);
@@ -102,9 +102,9 @@ export class Http2Sessions {
 
   /** Called every few ms while draining. */
   endIdle(): void {
-    const last = performance.now() - this.#state.settings.idle;
+    const idleSince = performance.now() - this.#state.settings.idle;
     for (const [session, openedAt] of this.#sessions) {
-      if (Math.max(openedAt, this.#saidGoodbyeAt) <= last && !session.closed) session.close();
+      if (Math.max(openedAt, this.#saidGoodbyeAt) <= idleSince && !session.closed) session.close();
     }
   }
 

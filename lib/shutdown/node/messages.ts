@@ -13,11 +13,11 @@ import { LINGER, REFUSAL } from "../shutdown_state.ts";
  */
 export function headersAsObject(list: unknown): unknown {
   if (!Array.isArray(list)) return list;
-  const flat: unknown[] = Array.isArray(list[0]) ? list.flat() : list;
+  const namesAndValues: unknown[] = Array.isArray(list[0]) ? list.flat() : list;
   const headers: Record<string, unknown> = {};
-  for (let i = 0; i < flat.length; i += 2) {
-    const name = String(flat[i]).toLowerCase();
-    headers[name] = name in headers ? [headers[name], flat[i + 1]].flat() : flat[i + 1];
+  for (let i = 0; i < namesAndValues.length; i += 2) {
+    const name = String(namesAndValues[i]).toLowerCase();
+    headers[name] = name in headers ? [headers[name], namesAndValues[i + 1]].flat() : namesAndValues[i + 1];
   }
   return headers;
 }
@@ -73,11 +73,11 @@ export function afterUpload(request: Incoming, done: () => void): void {
  * client may send forever.
  */
 export function whenUploaded(ends: readonly (readonly [from: Emitter, event: string])[], done: () => void): void {
-  const first = () => {
+  const onFirst = () => {
     limit.end();
-    for (const [from, event] of ends) from.off(event, first); // otherwise a kept-alive connection collects listeners
+    for (const [from, event] of ends) from.off(event, onFirst); // otherwise a kept-alive connection collects listeners
     done();
   };
-  const limit = onCancel({ timeout: LINGER, keepsAlive: false }, first);
-  for (const [from, event] of ends) from.once(event, first);
+  const limit = onCancel({ timeout: LINGER, keepsAlive: false }, onFirst);
+  for (const [from, event] of ends) from.once(event, onFirst);
 }

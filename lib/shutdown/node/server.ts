@@ -53,7 +53,7 @@ export class NodeServer implements AttachedServer {
       : undefined;
     this.#close = (inherited ?? server).close;
     const { emit } = server;
-    const intercepting = (event: string, ...args: unknown[]): boolean => {
+    const emitIntercepted = (event: string, ...args: unknown[]): boolean => {
       const [first, second] = args;
       // Spreading costs more than the rest of this function, and all events of requests have two arguments.
       const pass = args.length === 2
@@ -62,7 +62,7 @@ export class NodeServer implements AttachedServer {
       return this.#intercept(event, first, second, pass);
     };
     // So it sees the server's events before all listeners, whenever they were added.
-    this.#undo.push(override(server, "emit", intercepting));
+    this.#undo.push(override(server, "emit", emitIntercepted));
   }
 
   begin(): void {
@@ -154,7 +154,7 @@ export class NodeServer implements AttachedServer {
         this.#accept(first as SocketLike);
         break;
       case "secureConnection":
-        if ((first as SocketLike).alpnProtocol !== "h2") this.#connections.of(first as SocketLike);
+        if ((first as SocketLike).alpnProtocol !== "h2") this.#connections.connectionOf(first as SocketLike);
         break;
       case "session":
         this.#sessions.add(first as SessionLike);
@@ -168,7 +168,7 @@ export class NodeServer implements AttachedServer {
     if ("setSecureContext" in this.#server) {
       this.#carriers.add(socket);
       socket.once("close", () => this.#carriers.delete(socket));
-    } else if (!isHttp2(this.#server)) this.#connections.of(socket);
+    } else if (!isHttp2(this.#server)) this.#connections.connectionOf(socket);
   }
 }
 
