@@ -105,8 +105,8 @@ export async function acquireAll<L extends readonly Acquirable<AnyGuard>[]>(
       const { lock, index, remote } = locks[i]!;
       const next = nextOptions(limits, deadline);
       // A free local lock is taken in the caller's own turn, so that a later call cannot overtake.
-      const free = remote === "" ? lock.tryAcquire() as AnyGuard | undefined : undefined;
-      guards[index] = free ?? await lock.acquire(next);
+      const guard = remote === "" ? lock.tryAcquire() as AnyGuard | undefined : undefined;
+      guards[index] = guard ?? await lock.acquire(next);
     }
     return new Group(guards, locks) as unknown as GuardGroup<GuardsOf<L>>;
   } catch (error) {
@@ -130,24 +130,24 @@ function nextOptions(limits: WaitLimits | undefined, deadline: number): WaitOpti
 /** The message of the inner time-out names the lock and, while a watchdog is on, ends with its holder. */
 function timedOutAll(timeout: number, cause: TimeoutError): TimeoutError {
   const [, lock, holder = ""] = /^Cannot acquire (.*): timed out after \S+ ms(;.*)?$/.exec(cause.message) ?? [];
-  const where = lock === undefined ? "" : ` waiting for ${lock}${holder}`;
-  return new TimeoutError(`Cannot acquire all: timed out after ${timeout} ms${where}`, { cause });
+  const waitedFor = lock === undefined ? "" : ` waiting for ${lock}${holder}`;
+  return new TimeoutError(`Cannot acquire all: timed out after ${timeout} ms${waitedFor}`, { cause });
 }
 
 type Outcomes = readonly PromiseSettledResult<unknown>[];
 
 /** Releases the guards, the latest first. Returns undefined if all releases were synchronous. */
 function giveBack(guards: readonly AnyGuard[], locks: readonly OrderedLock<unknown>[]): Promise<Outcomes> | undefined {
-  let pending: Promise<unknown>[] | undefined;
+  let releases: Promise<unknown>[] | undefined;
   for (let i = locks.length - 1; i >= 0; i--) {
     try {
       const released = guards[locks[i]!.index]?.release();
-      if (isThenable(released)) (pending ??= []).push(Promise.resolve(released));
+      if (isThenable(released)) (releases ??= []).push(Promise.resolve(released));
     } catch (error) {
-      (pending ??= []).push(Promise.reject(error));
+      (releases ??= []).push(Promise.reject(error));
     }
   }
-  return pending && Promise.allSettled(pending);
+  return releases && Promise.allSettled(releases);
 }
 
 class Group implements GuardGroup<readonly AnyGuard[]> {

@@ -96,7 +96,7 @@ export class Barrier {
   wait(options?: WaitOptions): Promise<number> {
     return promised(() => {
       const limits = readWaitOptions(options);
-      if (this.#broken) throw this.#brokenBy("barrier is broken");
+      if (this.#broken) throw this.#brokenError("barrier is broken");
       throwIfAborted(limits);
       const party = new Waiter<number>(this.#target);
       // A waiter with an aborted signal does not count, even before the signal notifies its listeners.
@@ -137,11 +137,11 @@ export class Barrier {
 
   #rejectAll(state: string): void {
     step(() => {
-      for (const party of this.#queue.takeAll()) reject(party, this.#brokenBy(state));
+      for (const party of this.#queue.takeAll()) reject(party, this.#brokenError(state));
     });
   }
 
-  #brokenBy(state: string): BrokenBarrierError {
+  #brokenError(state: string): BrokenBarrierError {
     return new BrokenBarrierError(`${cannot(this.#target)}: ${state}`);
   }
 }

@@ -87,9 +87,9 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
     const { terms, name, maxWaiting } = readBudgets(args);
     this.#shared = budgetsOf(terms, maxWaiting);
     this.#unused = new StartQueue(this.#shared, targetOf(name));
-    const change = (change: () => void) => this.#change(change);
-    const remainingOf = (i: number) => (key: K) => this.#use(key, (starts) => starts.remaining(i));
-    this.#budgets = terms.map((each, i) => new KeyedBudget<K>(each, change, () => remainingOf(i)));
+    const apply = (change: () => void) => this.#apply(change);
+    const remainingOf = (i: number) => (key: K) => this.#use(key, (queue) => queue.remaining(i));
+    this.#budgets = terms.map((each, i) => new KeyedBudget<K>(each, apply, () => remainingOf(i)));
   }
 
   /** The name shown with the key in error messages and diagnostics. */
@@ -174,7 +174,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    *   or negative.
    */
   acquire(key: K, options?: RateLimiterOptions): Promise<void> {
-    return promised(() => this.#use(key, (starts) => starts.acquire(options)) ?? Promise.resolve());
+    return promised(() => this.#use(key, (queue) => queue.acquire(options)) ?? Promise.resolve());
   }
 
   /**
@@ -188,7 +188,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @throws {ClosedError} when it was cancelled.
    */
   tryAcquire(key: K, permits: number | readonly number[] = 1): boolean {
-    return this.#use(key, (starts) => starts.tryAcquire(permits));
+    return this.#use(key, (queue) => queue.tryAcquire(permits));
   }
 
   /**
@@ -202,7 +202,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode KeyedRateLimiter.acquire} and `fn` do.
    */
   run<T>(key: K, fn: () => T | PromiseLike<T>, options?: RateLimiterOptions): Promise<T> {
-    return promised(() => this.#use(key, (starts) => starts.run(fn, options)));
+    return promised(() => this.#use(key, (queue) => queue.run(fn, options)));
   }
 
   /**
@@ -215,7 +215,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @throws {RangeError} when it is not a whole number from 1 to the limit.
    */
   retryAfter(key: K, permits: number | readonly number[] = 1): number {
-    return this.#use(key, (starts) => starts.retryAfter(permits));
+    return this.#use(key, (queue) => queue.retryAfter(permits));
   }
 
   /**
@@ -228,7 +228,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @throws {RangeError} when it is not finite, or negative.
    */
   block(key: K, ms: number): void {
-    this.#use(key, (starts) => starts.block(ms));
+    this.#use(key, (queue) => queue.block(ms));
   }
 
   /**
@@ -240,7 +240,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @throws {RangeError} when it is not a whole number of 0 or more.
    */
   reward(key: K, permits: number | readonly number[] = 1): void {
-    this.#use(key, (starts) => starts.reward(permits));
+    this.#use(key, (queue) => queue.reward(permits));
   }
 
   /**
@@ -252,7 +252,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @throws {RangeError} when it is not a whole number of 0 or more.
    */
   penalty(key: K, permits: number | readonly number[] = 1): void {
-    this.#use(key, (starts) => starts.penalize(permits));
+    this.#use(key, (queue) => queue.penalize(permits));
   }
 
   /**
@@ -266,30 +266,30 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   }
 
   /** Calls `fn` with the start queue of the key, and removes the key if it is idle afterwards. */
-  #use<T>(key: K, fn: (starts: StartQueue) => T): T {
+  #use<T>(key: K, fn: (queue: StartQueue) => T): T {
     checkKey(key);
-    let starts = this.#entries.get(key);
-    if (starts === undefined) {
+    let queue = this.#entries.get(key);
+    if (queue === undefined) {
       this.#unused.advance();
-      starts = new StartQueue(this.#shared, targetOf(this.name, key), this.#unused.logs);
-      starts.waits.end = this.#unused.waits.end; // closed, if the limiter is
-      this.#entries.set(key, starts);
+      queue = new StartQueue(this.#shared, targetOf(this.name, key), this.#unused.logs);
+      queue.waits.end = this.#unused.waits.end; // closed, if the limiter is
+      this.#entries.set(key, queue);
     }
     try {
-      return fn(starts);
+      return fn(queue);
     } finally {
-      if (this.#isIdle(starts)) this.#entries.delete(key); // the call was refused, or only read a value
+      if (this.#isIdle(queue)) this.#entries.delete(key); // the call was refused, or only read a value
       this.#setTimer();
     }
   }
 
   /** Whether an entry that is made anew would be the same. */
-  #isIdle(starts: StartQueue): boolean {
-    return isIdle(starts) && isIdle(this.#unused);
+  #isIdle(queue: StartQueue): boolean {
+    return isIdle(queue) && isIdle(this.#unused);
   }
 
   #sweep(): void {
-    for (const [key, starts] of this.#entries) if (this.#isIdle(starts)) this.#entries.delete(key);
+    for (const [key, queue] of this.#entries) if (this.#isIdle(queue)) this.#entries.delete(key);
     this.#setTimer();
   }
 
@@ -301,12 +301,12 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   }
 
   /** Changes the numbers, and serves all keys. */
-  #change(change: () => void): void {
+  #apply(change: () => void): void {
     const queues = [...this.#entries.values()];
-    for (const starts of [this.#unused, ...queues]) starts.beforeChange();
+    for (const queue of [this.#unused, ...queues]) queue.beforeChange();
     change();
     step(() => {
-      for (const starts of queues) starts.serve();
+      for (const queue of queues) queue.serve();
     });
     this.#timer.clear();
     this.#sweep();

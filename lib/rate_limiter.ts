@@ -92,11 +92,11 @@ export interface RateLimiterBudget {
  * ```
  */
 export class RateLimiter {
-  readonly #starts: StartQueue;
+  readonly #queue: StartQueue;
   readonly #budgets: readonly RateLimiterBudget[];
 
   static {
-    exposeState(RateLimiter, (limiter) => ({ starts: limiter.#starts, copy: COPY }));
+    exposeState(RateLimiter, (limiter) => ({ queue: limiter.#queue, copy: COPY }));
     show(RateLimiter, "RateLimiter", ["name", "limit", "interval", "waiting", "closed"]);
   }
 
@@ -122,18 +122,18 @@ export class RateLimiter {
   constructor(...args: unknown[]) {
     const { terms, name, maxWaiting } = readBudgets(args);
     const target = describe("rate-limiter", "acquire rate limiter", name);
-    const starts = this.#starts = new StartQueue(budgetsOf(terms, maxWaiting), target);
-    const change = (change: () => void) => {
-      starts.beforeChange();
+    const queue = this.#queue = new StartQueue(budgetsOf(terms, maxWaiting), target);
+    const apply = (change: () => void) => {
+      queue.beforeChange();
       change();
-      starts.serve();
+      queue.serve();
     };
-    this.#budgets = terms.map((each, i) => new LimiterBudget(each, change, () => starts.remaining(i)));
+    this.#budgets = terms.map((each, i) => new LimiterBudget(each, apply, () => queue.remaining(i)));
   }
 
   /** The name shown in error messages and diagnostics. */
   get name(): string | undefined {
-    return this.#starts.target.name;
+    return this.#queue.target.name;
   }
 
   /**
@@ -180,12 +180,12 @@ export class RateLimiter {
 
   /** The length of the queue. */
   get waiting(): number {
-    return this.#starts.waits.size;
+    return this.#queue.waits.size;
   }
 
   /** Whether it was cancelled. */
   get closed(): boolean {
-    return this.#starts.waits.closed;
+    return this.#queue.waits.closed;
   }
 
   /**
@@ -205,7 +205,7 @@ export class RateLimiter {
    *   or negative.
    */
   acquire(options?: RateLimiterOptions): Promise<void> {
-    return promised(() => this.#starts.acquire(options) ?? Promise.resolve());
+    return promised(() => this.#queue.acquire(options) ?? Promise.resolve());
   }
 
   /**
@@ -218,7 +218,7 @@ export class RateLimiter {
    * @throws {ClosedError} when it was cancelled.
    */
   tryAcquire(permits: number | readonly number[] = 1): boolean {
-    return this.#starts.tryAcquire(permits);
+    return this.#queue.tryAcquire(permits);
   }
 
   /**
@@ -231,7 +231,7 @@ export class RateLimiter {
    * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode RateLimiter.acquire} and `fn` do.
    */
   run<T>(fn: () => T | PromiseLike<T>, options?: RateLimiterOptions): Promise<T> {
-    return this.#starts.run(fn, options);
+    return this.#queue.run(fn, options);
   }
 
   /**
@@ -256,7 +256,7 @@ export class RateLimiter {
    * @throws {RangeError} when it is not a whole number from 1 to the limit.
    */
   retryAfter(permits: number | readonly number[] = 1): number {
-    return this.#starts.retryAfter(permits);
+    return this.#queue.retryAfter(permits);
   }
 
   /**
@@ -268,7 +268,7 @@ export class RateLimiter {
    * @throws {RangeError} when it is not finite, or negative.
    */
   block(ms: number): void {
-    this.#starts.block(ms);
+    this.#queue.block(ms);
   }
 
   /**
@@ -280,7 +280,7 @@ export class RateLimiter {
    * @throws {RangeError} when it is not a whole number of 0 or more.
    */
   reward(permits: number | readonly number[] = 1): void {
-    this.#starts.reward(permits);
+    this.#queue.reward(permits);
   }
 
   /**
@@ -292,7 +292,7 @@ export class RateLimiter {
    * @throws {RangeError} when it is not a whole number of 0 or more.
    */
   penalty(permits: number | readonly number[] = 1): void {
-    this.#starts.penalize(permits);
+    this.#queue.penalize(permits);
   }
 
   /**
@@ -302,7 +302,7 @@ export class RateLimiter {
    * @param reason Default: an AbortError.
    */
   cancel(reason?: unknown): void {
-    closeStarts([this.#starts], reason);
+    closeStarts([this.#queue], reason);
   }
 }
 

@@ -49,7 +49,7 @@ export class SingleFlight<K = string | number | bigint | symbol> {
   readonly #name: string | undefined;
 
   static {
-    exposeState(SingleFlight, (one) => one.#flights);
+    exposeState(SingleFlight, (singleFlight) => singleFlight.#flights);
     show(SingleFlight, "SingleFlight", ["name", "size"]);
   }
 

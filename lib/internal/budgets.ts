@@ -20,13 +20,13 @@ export type Starts = readonly number[];
  */
 export class Budget<R> {
   readonly #terms: Terms;
-  readonly #change: (change: () => void) => void;
+  readonly #apply: (change: () => void) => void;
   readonly #remaining: () => R;
 
-  /** @param change Calls its argument, which changes the terms, at the right moment. */
-  constructor(terms: Terms, change: (change: () => void) => void, remaining: () => R) {
+  /** @param apply Calls its argument, which changes the terms, at the right moment. */
+  constructor(terms: Terms, apply: (change: () => void) => void, remaining: () => R) {
     this.#terms = terms;
-    this.#change = change;
+    this.#apply = apply;
     this.#remaining = remaining;
   }
 
@@ -44,7 +44,7 @@ export class Budget<R> {
 
   set limit(limit: number) {
     checkInteger(limit, "limit", 0);
-    this.#change(() => this.#terms.limit = limit);
+    this.#apply(() => this.#terms.limit = limit);
   }
 
   get interval(): number {
@@ -53,7 +53,7 @@ export class Budget<R> {
 
   set interval(interval: number) {
     checkInterval(interval, "interval");
-    this.#change(() => this.#terms.interval = interval);
+    this.#apply(() => this.#terms.interval = interval);
   }
 }
 

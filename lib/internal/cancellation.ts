@@ -86,23 +86,23 @@ export abstract class Cancellation {
 }
 
 /** All leave first, then all are settled, then grants are made. */
-function cancel(all: readonly Cancellation[], outcome: CancelOutcome): void {
-  if (hook === undefined) cancelAll(all, outcome);
-  else hook.step(() => cancelAll(all, outcome));
+function cancel(waits: readonly Cancellation[], outcome: CancelOutcome): void {
+  if (hook === undefined) cancelAll(waits, outcome);
+  else hook.step(() => cancelAll(waits, outcome));
 }
 
 /**
  * In loops: a TimeoutError keeps the closures of its stack, so with `map` 10,000 time-outs at once take 1.7 times as
  * long (Deno 2.9.6).
  */
-function cancelAll(all: readonly Cancellation[], outcome: CancelOutcome): void {
-  for (const one of all) {
-    one.end();
-    one.leave();
+function cancelAll(waits: readonly Cancellation[], outcome: CancelOutcome): void {
+  for (const wait of waits) {
+    wait.end();
+    wait.leave();
   }
   const reasons: unknown[] = [];
-  for (const one of all) reasons.push(one.settle(outcome));
-  for (let i = 0; i < all.length; i++) all[i]!.served?.serve(reasons[i]);
+  for (const wait of waits) reasons.push(wait.settle(outcome));
+  for (let i = 0; i < waits.length; i++) waits[i]!.served?.serve(reasons[i]);
 }
 
 /** What ends waits: the abort of a signal, or the end of a time. It is linked in a ring with its waits. */
@@ -153,9 +153,9 @@ class Abort extends Cause {
   readonly #signal: AbortSignal;
   readonly #onAbort = (): void => {
     if (!this.#signal.aborted) return; // the event was dispatched by hand
-    const all: Cancellation[] = [];
-    for (let one: RingEntry | Cause = this.next; one instanceof RingEntry; one = one.next) all.push(one.wait);
-    cancel(all, "aborted");
+    const waits: Cancellation[] = [];
+    for (let one: RingEntry | Cause = this.next; one instanceof RingEntry; one = one.next) waits.push(one.wait);
+    cancel(waits, "aborted");
   };
 
   constructor(signal: AbortSignal) {

@@ -17,8 +17,6 @@ export function classOf(thing: object | null): string {
 
 /** Whether an object's class has this name, in this or another copy of the module. */
 export function isNamed(thing: unknown, name: string): boolean {
-  for (let each = Object(thing); each !== null; each = Object.getPrototypeOf(each)) {
-    if (classOf(each) === name) return true;
-  }
+  for (let obj = Object(thing); obj !== null; obj = Object.getPrototypeOf(obj)) if (classOf(obj) === name) return true;
   return false;
 }

@@ -74,7 +74,7 @@ export class Key<K, T extends Keyed<K, O>, O extends WaitOptions = WaitOptions> 
   readonly #key: K;
 
   static {
-    exposeState(Key, (one) => ({ owner: one.#keyed, key: one.#key, copy: COPY }));
+    exposeState(Key, (lock) => ({ owner: lock.#keyed, key: lock.#key, copy: COPY }));
     show(Key, "KeyedLock", ["name", "key", "locked", "waiting"]);
   }
 

@@ -55,14 +55,14 @@ const symbolNumbers = /* @__PURE__ */ new Map<WeakKey, number>();
 let lastNumber = 0;
 
 /** The number of an object or symbol, in the order of first use. */
-function numberOf(one: WeakKey): number {
-  const known = numbers.get(one) ?? symbolNumbers.get(one);
+function numberOf(identity: WeakKey): number {
+  const known = numbers.get(identity) ?? symbolNumbers.get(identity);
   if (known !== undefined) return known;
   const number = ++lastNumber;
   try {
-    numbers.set(one, number);
+    numbers.set(identity, number);
   } catch {
-    symbolNumbers.set(one, number);
+    symbolNumbers.set(identity, number);
   }
   return number;
 }

@@ -5,18 +5,18 @@
  */
 export class Rows {
   /** The end of the last span of each row. */
-  readonly #until: number[] = [];
+  readonly #ends: number[] = [];
 
   /** The number of rows. */
   get size(): number {
-    return this.#until.length;
+    return this.#ends.length;
   }
 
   /** Returns the first row that is free for a span. Spans must come in the order of their beginnings. */
   place(from: number, to: number): number {
-    const free = this.#until.findIndex((until) => until <= from);
-    const row = free < 0 ? this.#until.length : free;
-    this.#until[row] = to;
+    const freeRow = this.#ends.findIndex((end) => end <= from);
+    const row = freeRow < 0 ? this.#ends.length : freeRow;
+    this.#ends[row] = to;
     return row;
   }
 }

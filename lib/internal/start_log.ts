@@ -76,7 +76,7 @@ export class WindowLog implements StartLog {
     this.first = 0;
   }
 
-  beforeChange(): void {}
+  beforeChange(): void {} // starts are counted by their times
 
   readyAt(permits: number): number {
     const { limit } = this.terms;

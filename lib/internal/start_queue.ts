@@ -258,6 +258,7 @@ export class StartQueue {
     const { clock } = this.budgets;
     this.turn = undefined; // a turn that goes on under a timer is one of a replaced clock
     const early = due - clock.now();
+    // Not early, or of a replaced clock.
     if (early < ROUNDING || early >= EARLY) clock.latest = Math.max(clock.latest, due);
     this.serve();
   }

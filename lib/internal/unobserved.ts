@@ -100,8 +100,8 @@ export class UnobservedFailures {
     if (!this.#areThrown) return this.#warn("until the process ran out of work", errors[0]);
     for (const error of errors) throwUncaught(error);
     if (more === 0) return;
-    const rest = `failures beyond the first ${MAX_KEPT} were not observed: ${more}`;
-    throwUncaught(new SyncError(`Cannot end ${this.#owner}: ${rest}`));
+    const problem = `failures beyond the first ${MAX_KEPT} were not observed: ${more}`;
+    throwUncaught(new SyncError(`Cannot end ${this.#owner}: ${problem}`));
   }
 
   #watch(failure: Failure): void {

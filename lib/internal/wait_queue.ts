@@ -255,9 +255,9 @@ export function closeQueues<T, W extends Waiter<T>>(
   reason: unknown = abortError(),
 ): void {
   step(() => {
-    const closed = queues.filter((queue) => !queue.closed);
-    for (const queue of closed) queue.end = { reason };
-    for (const waiter of closed.flatMap((queue) => queue.takeAll())) reject(waiter, reason);
+    const open = queues.filter((queue) => !queue.closed);
+    for (const queue of open) queue.end = { reason };
+    for (const waiter of open.flatMap((queue) => queue.takeAll())) reject(waiter, reason);
   });
 }
 

@@ -314,10 +314,10 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     const source = this.#source;
     if (source === undefined) return;
     const isOwing = source.state === "owing";
-    const closed = source.close().catch((error) => {
+    const sourceClosed = source.close().catch((error) => {
       if (this.#earlyEnd === undefined && this.#phase !== "over") this.#endEarly({ error, isFailure: true });
     });
-    if (!isOwing) return await closed;
-    await pause(CLOSING_TIME, undefined, true, closed);
+    if (!isOwing) return await sourceClosed;
+    await pause(CLOSING_TIME, undefined, true, sourceClosed);
   }
 }

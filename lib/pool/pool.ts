@@ -117,10 +117,10 @@ export class Pool implements AsyncDisposable {
     const isLimiter = isNamed(options, "RateLimiter"); // it would pass for options without a rate
     must(!isLimiter, "options", "not be a RateLimiter itself: pass it as { rate }", options);
     const { rate } = options ?? {};
-    const { starts, copy } = stateOf<{ starts?: StartQueue; copy?: typeof COPY } | undefined>(rate) ?? {};
+    const { queue, copy } = stateOf<{ queue?: StartQueue; copy?: typeof COPY } | undefined>(rate) ?? {};
     const remedy = " (await any other limiter in the function)";
-    if (rate !== undefined) checkInstance(starts !== undefined && copy === COPY, rate, "rate", "RateLimiter", remedy);
-    this.#state = new PoolState(limit, starts, queueOptions);
+    if (rate !== undefined) checkInstance(queue !== undefined && copy === COPY, rate, "rate", "RateLimiter", remedy);
+    this.#state = new PoolState(limit, queue, queueOptions);
   }
 
   /**

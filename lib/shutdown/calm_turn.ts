@@ -57,9 +57,9 @@ export async function calmTurn(
  */
 async function passIdleTime(state: ShutdownState): Promise<void> {
   const callsBefore = state.handlerCalls;
-  const step = Math.min(state.settings.idle, LONGEST) / STEPS;
-  const maxSteps = callsBefore === 0 ? STEPS : Math.min(MOST_STEPS, LONGEST / step);
-  for (let i = 0; i < STEPS || (i < maxSteps && state.handlerCalls === callsBefore); i++) await state.pause(step);
+  const stepTime = Math.min(state.settings.idle, LONGEST) / STEPS;
+  const maxSteps = callsBefore === 0 ? STEPS : Math.min(MOST_STEPS, LONGEST / stepTime);
+  for (let i = 0; i < STEPS || (i < maxSteps && state.handlerCalls === callsBefore); i++) await state.pause(stepTime);
 }
 
 /** The CPU time in ms that the process has used. Infinity if it is not known, so that the process seems to get enough. */

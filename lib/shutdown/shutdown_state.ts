@@ -74,7 +74,7 @@ export class ShutdownState {
   #forcing: AbortController | undefined;
   readonly inFlight: WorkInFlight = new WorkInFlight();
   /** Whether a fetch handler was wrapped, and the number of its calls so far. */
-  wrapped = false;
+  hasWrapped = false;
   handlerCalls = 0;
   /** Whether the end of some response shows only when its server closes. */
   endsUnreported = false;
@@ -100,7 +100,7 @@ export class ShutdownState {
   /** Functions to call when everything is over. */
   readonly atEnd: Set<() => void> = new Set();
   /** Whether anything was ever attached, handled, tracked, deferred or registered. */
-  used = false;
+  hasRegistered = false;
   /** The work that was in flight when the shutdown was forced. */
   readonly cut: Set<InFlight> = new Set();
   /** Whether the service has started. Before that, a shutdown without attached work is not worth a warning. */
@@ -123,7 +123,7 @@ export class ShutdownState {
   use(operation: string, label?: string): void {
     if (label !== undefined) checkString(label, "label");
     if (this.isDisposed) throw new ClosedError(`Cannot ${operation}: shutdown was disposed of`);
-    this.used = true;
+    this.hasRegistered = true;
   }
 
   /** As `use`, for work to be counted. Also throws when the drain is over. */

@@ -16,7 +16,7 @@ const LISTED = 10;
 /** Warns if a shutdown begins without attached work, or with too little of it. */
 export function warnIfNotTied(state: ShutdownState): void {
   if (!state.started) return; // the signal has interrupted the start-up
-  if (!state.used) warnNotAttached("nothing was attached, handled, tracked, deferred or registered");
+  if (!state.hasRegistered) warnNotAttached("nothing was attached, handled, tracked, deferred or registered");
   else if (runtime() === "node" && state.handlerCalls > 0 && state.servers.size === 0) {
     warnNotAttached("its handler answered requests and no server was attached");
   }
@@ -66,9 +66,9 @@ export function discountShutdown(): void {
 /** Called once for each shutdown that is over. Warns if the process does not end after the last one. */
 export function warnIfItStays(): void {
   if (--openCount > 0) return; // other shutdowns of the process are still open
-  const last = created;
+  const createdThen = created;
   ifStillAlive(EXIT_WITHIN, () => {
-    if (created !== last) return; // the process has moved on, for example to the next test
+    if (created !== createdThen) return; // the process has moved on, for example to the next test
     const resources = currentProcess()?.getActiveResourcesInfo?.() ?? [];
     const keepers = resources.length === 0 ? "" : ` (kept by ${list([...new Set(resources)])})`;
     const remedy = "close open resources in defer(), or call process.exit(ok ? 0 : 1)";

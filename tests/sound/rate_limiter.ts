@@ -4,5 +4,5 @@ import type { RateLimiter } from "../../lib/rate_limiter.ts";
 import { assertSoundStartQueue } from "./internal/start_queue.ts";
 
 export function assertSoundRateLimiter(rateLimiter: RateLimiter): void {
-  assertSoundStartQueue(stateOf<{ starts: StartQueue }>(rateLimiter).starts);
+  assertSoundStartQueue(stateOf<{ queue: StartQueue }>(rateLimiter).queue);
 }

@@ -32,8 +32,8 @@ export async function withBodyEnd(response: Response, call: Call): Promise<Respo
   const reads: Read[] = [reader.read(), reader.read()];
   const whole = await wholeOf(reads);
   if (whole !== undefined) call.end();
-  const rest = whole ?? passThrough(reader, reads, call, () => call.end());
-  return new Response(rest, { status, statusText, headers });
+  const newBody = whole ?? passThrough(reader, reads, call, () => call.end());
+  return new Response(newBody, { status, statusText, headers });
 }
 
 /**

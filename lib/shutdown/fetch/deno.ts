@@ -57,7 +57,7 @@ export function sendByDeno<R>(call: Call, info: DenoInfo, answer: R): R | Respon
 
 /** Whether the drain waits until a server of this kind is closed. */
 function isCloseAwaited({ servers }: ShutdownState): boolean {
-  return [...servers.values()].some(({ isUncounted }) => isUncounted !== undefined);
+  return [...servers.values()].some(({ isUncounted }) => isUncounted !== undefined); // not a server of node:http
 }
 
 /** Returns the response with its complete body split into pieces, so that its end is not reported while most is unsent. */

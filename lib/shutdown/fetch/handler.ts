@@ -45,7 +45,7 @@ export function countingHandler<A extends unknown[], R>(
   checkFetchHandler(fn);
   const label = readLabel(options);
   state.use("wrap handler");
-  state.wrapped = true;
+  state.hasWrapped = true;
   return function (this: unknown, request: Request, info?: unknown): Promise<R | Response> {
     // Not a rest parameter, which would allocate an array
     const args = arguments as unknown as [Request, ...A];

@@ -24,8 +24,8 @@ export class FetchServer implements AttachedServer {
   }
 
   isUncounted(): boolean {
-    const { wrapped, handlerCalls } = this.#state;
-    return !wrapped || (handlerCalls === 0 && this.#isServerIdle() === false); // or requests bypass the handler
+    const { hasWrapped, handlerCalls } = this.#state;
+    return !hasWrapped || (handlerCalls === 0 && this.#isServerIdle() === false); // or requests bypass the handler
   }
 
   /**

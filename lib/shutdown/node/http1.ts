@@ -90,8 +90,8 @@ export class Http1Connections {
   /** Counts a request and passes it on, or refuses it. Returns what `emit` returns. */
   receive(request: Incoming, response: Outgoing & Counted, pass: () => boolean): boolean {
     // A listener of "checkContinue" has passed it on, or it is an HTTP/2 stream, which is counted elsewhere.
-    const known = response[EXCHANGE];
-    if (known !== undefined || request.httpVersionMajor === 2) return this.#pass(known, pass);
+    const counted = response[EXCHANGE];
+    if (counted !== undefined || request.httpVersionMajor === 2) return this.#pass(counted, pass);
     // It arrived after the server had closed its side, so it counts as not received.
     if (request.socket.writableEnded) return true;
     const connection = this.connectionOf(request.socket);
@@ -122,12 +122,12 @@ export class Http1Connections {
 
   /** Passes a request on. Meanwhile its exchange is the one that a wrapped handler must not count again. */
   #pass<T>(exchange: Exchange | undefined, pass: () => T): T {
-    const outer = this.#state.countedByServer;
+    const outerExchange = this.#state.countedByServer;
     this.#state.countedByServer = exchange;
     try {
       return pass();
     } finally {
-      this.#state.countedByServer = outer;
+      this.#state.countedByServer = outerExchange;
     }
   }
 

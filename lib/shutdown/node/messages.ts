@@ -74,10 +74,10 @@ export function afterUpload(request: Incoming, done: () => void): void {
  */
 export function whenUploaded(ends: readonly (readonly [from: Emitter, event: string])[], done: () => void): void {
   const onFirst = () => {
-    limit.end();
+    timer.end();
     for (const [from, event] of ends) from.off(event, onFirst); // otherwise a kept-alive connection collects listeners
     done();
   };
-  const limit = onCancel({ timeout: LINGER, keepsAlive: false }, onFirst);
+  const timer = onCancel({ timeout: LINGER, keepsAlive: false }, onFirst);
   for (const [from, event] of ends) from.once(event, onFirst);
 }
