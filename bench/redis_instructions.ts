@@ -84,7 +84,7 @@ class CountedServer {
   async startOf(name: string, budgets: readonly Terms[]): Promise<void> {
     const spec = { keys: rateKeysOf("interlock:", name), budgets };
     const answer = await this.store.rates.start({ spec, starts: budgets.map(() => 1), within: 0 }, command());
-    if (answer.turn === undefined) throw new Error("it has to start at once");
+    if (answer.number === undefined) throw new Error("it has to start at once");
   }
 
   async acquire(spec: StoredName): Promise<Hold> {

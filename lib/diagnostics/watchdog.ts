@@ -116,8 +116,8 @@ class Watcher implements Listener, Watchdog {
   readonly #timer = new Timer((at) => this.#check(Math.max(performance.now(), at)));
   readonly #listening: Disposable;
   /**
-   * Reports waits of any age: nothing is left that could end them. A pending promise does not keep a process alive, so the process would
-   * end silently.
+   * Reports waits of any age: nothing is left that could end them. A pending promise does not keep a process alive, so
+   * the process would end silently.
    */
   readonly #onBeforeExit = (): void => this.#reportAll(this.#search.take(performance.now(), Number.MAX_VALUE));
   /** False once it is disposed of, which `report` may do. */

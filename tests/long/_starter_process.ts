@@ -14,7 +14,7 @@ const { start } = rates;
 const turns: number[] = [];
 rates.start = async (request, command) => {
   const answer = await start.call(rates, request, command);
-  if (answer.turn !== undefined) turns.push(answer.turn);
+  if (answer.number !== undefined) turns.push(answer.number);
   return answer;
 };
 const limiter = new RedisRateLimiter(backend, "crawl", JSON.parse(budgets));

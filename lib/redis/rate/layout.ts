@@ -2,9 +2,11 @@
  * How a rate limit is stored, with windows, token buckets, or several of both, and the Lua that its scripts share. All is
  * MessagePack:
  *
- * - KEYS[1], the head, is the state after the last start: when it is over, the end of the keys' lives, the latest moment,
- *   the correction of the server's clock, the end of a block, the longest interval in use, the turn of the last start, the
- *   latest turn that was given back, whether the last start is in the list, the budgets of the last caller, and the levels.
+ * - KEYS[1], the head, is the state after the last start, in this order: when it is over (`overAt`), the end of the keys'
+ *   lives (`keysEnd`), the latest moment (`latest`), the correction of the server's clock (`clockShift`), the end of a
+ *   block (`blockEnd`), the longest interval in use (`maxSpan`), the turn of the last start (`lastTurn`), the latest
+ *   number that was given back (`lastBack`), whether the last start is in the list (`isListed`), the budgets of the
+ *   last caller (`lastCaller`), and the levels.
  * - KEYS[2], the list, has an entry for each call, in the order of turns: its turn, and the levels after it. If the entry
  *   is known by another number than its turn, as after a move, that number follows a turn below 0.
  *
@@ -17,7 +19,8 @@
  * command, even if the server's clock does not. Callers share the budgets that they have at the same place, and need not
  * agree: each one is judged by its own numbers. A window also counts starts of callers with a bucket at its place.
  *
- * Moments and intervals are µs.
+ * Moments and intervals are µs. In the Lua, i counts budgets, j = 3 * i - 2 is the place of the budget's count among the
+ * levels, p is the permits of one budget, k counts entries from the end of the list, and x from the start of a part of it.
  *
  * @module
  */
@@ -37,39 +40,39 @@ export const CHANGE = -1;
 export const VOID = -2;
 
 /**
- * Reads the head, and sets what it has; count, missing, since, and more are the first levels. Sets moment, the present
- * time of the limit.
+ * Reads the head, and sets what it has. The first four levels are count, missing and since, those of the first budget, and
+ * level4, which is set only if there is a second one. Sets moment, the present time of the limit.
  */
 export const begin = `
 local call, ceil, floor, min, max = redis.call, math.ceil, math.floor, math.min, math.max
 local encode, decode = cmsgpack.pack, cmsgpack.unpack
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
-local over, kept, seen, shift, blocked, longest, last, back, isListed, callers, count, missing, since, more
+local overAt, keysEnd, latest, clockShift, blockEnd, maxSpan, lastTurn, lastBack, isListed, lastCaller, count, missing, since, level4
 local head = call('GET', KEYS[1])
 if head then
-  over, kept, seen, shift, blocked, longest, last, back, isListed, callers, count, missing, since, more = decode(head)
-  if type(callers) ~= 'string' then error('the head of a rate limit has another shape') end
+  overAt, keysEnd, latest, clockShift, blockEnd, maxSpan, lastTurn, lastBack, isListed, lastCaller, count, missing, since, level4 = decode(head)
+  if type(lastCaller) ~= 'string' then error('the head of a rate limit has another shape') end
 end
-if not head or over <= now then
-  head, kept, seen, shift, blocked, longest, last, back, isListed, callers = nil, 0, 0, 0, 0, 0, 0, 0, true, nil
-  count, missing, since, more = nil, nil, nil, nil
+if not head or overAt <= now then
+  head, keysEnd, latest, clockShift, blockEnd, maxSpan, lastTurn, lastBack, isListed, lastCaller = nil, 0, 0, 0, 0, 0, 0, 0, true, nil
+  count, missing, since, level4 = nil, nil, nil, nil
   call('LTRIM', KEYS[2], '1', '0') -- starts without a head have no time
 end
-if seen + 1 - now > shift then shift = seen + 1 - now end -- the server's clock stands still, or was set back
-local moment = now + shift
+if latest + 1 - now > clockShift then clockShift = latest + 1 - now end -- the server's clock stands still, or was set back
+local moment = now + clockShift
 `;
 
 /** Writes the head. Reads what `begin` sets; life, for which the data counts, in ms; and levels. */
 export const store = `
-  over = now + life * 1000
-  local isKept = kept >= over and kept <= now + life * 1250
+  overAt = now + life * 1000
+  local isKept = keysEnd >= overAt and keysEnd <= now + life * 1250
   if not isKept then -- an eighth longer, so that few starts set it
     life = floor(life * 9 / 8)
-    kept = now + life * 1000
+    keysEnd = now + life * 1000
   end
-  callers = callers or ARGV[1]
-  local state = encode(over, kept, moment, shift, blocked, longest, last, back, isListed, callers, unpack(levels))
+  lastCaller = lastCaller or ARGV[1]
+  local state = encode(overAt, keysEnd, moment, clockShift, blockEnd, maxSpan, lastTurn, lastBack, isListed, lastCaller, unpack(levels))
   if isKept then
     call('SET', KEYS[1], state, 'KEEPTTL')
   else
@@ -84,10 +87,11 @@ const fill = `for j = #levels + 1, width do levels[j] = 0 end`;
 /**
  * ARGV[1]: the caller's limits and intervals, those of buckets below 0, such as [[20,5],[1000000,-60000000]]. ARGV[3] and
  * further: permits of each budget. Reads what `begin` sets. Sets levels, limits, spans, permits, and their number n; whether
- * there is a window; and other, the budgets of the last caller if they differ.
+ * there is a window; isChanged, whether to write the head even if the call takes nothing; and other, the budgets of the last
+ * caller if they differ.
  */
 export const budgets = `
-local levels = more and { select(11, decode(head)) } or { count, missing, since }
+local levels = level4 and { select(11, decode(head)) } or { count, missing, since }
 local limits, spans = unpack(cjson.decode(ARGV[1]))
 local n, permits, hasWindow = #limits, {}, false
 local isChanged = false -- even if the call takes nothing
@@ -95,9 +99,9 @@ for i = 1, n do
   permits[i] = (ARGV[2 + i] or 0) + 0
   hasWindow = hasWindow or spans[i] > 0
   local long = spans[i] > 0 and spans[i] or -spans[i]
-  if long > longest then longest, isChanged = long, head end
+  if long > maxSpan then maxSpan, isChanged = long, head end
 end
-local other = callers ~= ARGV[1] and callers or nil
+local other = lastCaller ~= ARGV[1] and lastCaller or nil
 local width = spans[n] > 0 and 3 * n - 2 or 3 * n
 ${fill}
 `;
@@ -116,17 +120,18 @@ export const take = `
       levels[j + 1], levels[j + 2] = former[j + 1] or levels[j + 1], former[j + 2] or levels[j + 2]
     end
   end
-  last = at
+  lastTurn = at
 `;
 
 /**
  * Functions. They use what `begin` and `budgets` set.
  *
  * - `entry` returns the k-th entry from the end, or the first one for 0.
- * - `earliest` returns the k of the earliest entry for which `is` holds; it holds for all later ones, too, and for the one
+ * - `earliest` returns the k of the earliest entry for which `test` holds; it holds for all later ones, too, and for the one
  *   with k = low. `after` returns the number of entries whose turns are after a moment.
- * - `add` counts starts, with an entry that is known by the number `first`, or without one. `list` adds the entry that the
- *   last start has none of.
+ * - `add` counts starts, with an entry that is known by `number`, or without one. `listLast` adds the entry that the last
+ *   start has none of. `push` keeps an entry for `flush`, which appends those that were kept.
+ * - `save` drops what is over, and writes the head.
  * - `ready` returns when the caller's budgets allow these starts behind all entries but the last k, with the levels at
  *   that place; or sooner, if that is at `by` or before.
  */
@@ -134,73 +139,73 @@ export const functions = `
 local function read(text)
   local all = { decode(text) }
   local turn = table.remove(all, 1)
-  local first = turn < 0 and table.remove(all, 1) or turn
+  local number = turn < 0 and table.remove(all, 1) or turn
   turn = max(turn, -turn)
-  if not (turn > 1e12 and all[1] and first) then error('no start of a rate limit') end
-  return { turn = turn, first = first, levels = all }
+  if not (turn > 1e12 and all[1] and number) then error('no start of a rate limit') end
+  return { turn = turn, number = number, levels = all }
 end
 local function entry(k)
   local text = call('LINDEX', KEYS[2], k == 0 and '0' or -k)
   return text and read(text)
 end
-local function earliest(low, is)
+local function earliest(low, test)
   local high = call('LLEN', KEYS[2])
   while low < high do
     local middle = floor((low + high + 1) / 2)
-    if is(entry(middle)) then low = middle else high = middle - 1 end
+    if test(entry(middle)) then low = middle else high = middle - 1 end
   end
   return low
 end
 local function after(time) return earliest(0, function(each) return each.turn > time end) end
 
-local added = {}
+local newEntries = {}
 local function flush()
-  for i = 1, #added, 1000 do
-    local j = min(i + 999, #added)
-    if call('RPUSH', KEYS[2], unpack(added, i, j)) == j then kept = 0 end -- the list is new
+  for i = 1, #newEntries, 1000 do
+    local j = min(i + 999, #newEntries)
+    if call('RPUSH', KEYS[2], unpack(newEntries, i, j)) == j then keysEnd = 0 end -- the list is new
   end
-  added = {}
+  newEntries = {}
 end
-local function push(turn, first)
-  if not isListed then isListed, kept = true, 0 end
-  added[#added + 1] = first == turn and encode(turn, unpack(levels)) or encode(-turn, first, unpack(levels))
+local function push(turn, number)
+  if not isListed then isListed, keysEnd = true, 0 end
+  newEntries[#newEntries + 1] = number == turn and encode(turn, unpack(levels)) or encode(-turn, number, unpack(levels))
 end
-local function list()
+local function listLast()
   if isListed then return end
-  push(last, ${CHANGE})
+  push(lastTurn, ${CHANGE})
   flush()
   isChanged = true
 end
-local function add(at, starts, first, former)
+local function add(at, starts, number, former)
 ${take}
-  if first then push(at, first) else isListed = false end
+  if number then push(at, number) else isListed = false end
 end
 local function ready(before, k, starts, by)
-  local at = blocked
+  local readyAt = blockEnd
   for i = 1, n do
     local p, j, limit, span = min(starts[i] or 0, limits[i]), 3 * i - 2, limits[i], spans[i]
     local total = before[j] or 0
     if p > 0 and span < 0 then
-      at = max(at, ${bucketOf("before").filled})
+      readyAt = max(readyAt, ${bucketOf("before").filled})
     elseif p > 0 and total + p > limit then
-      local function is(each) return (each.levels[j] or 0) >= total + p - limit end
+      local function test(each) return (each.levels[j] or 0) >= total + p - limit end
       local gate = entry(k + floor(limit / p)) or entry(0) -- if all calls have as many starts as this one
-      if gate and not (is(gate) and gate.turn + span <= by) then
-        gate = entry(earliest(k + 1, is))
-        if gate.turn + longest > moment then at = max(at, gate.turn + span) end -- else it may not be the right one
+      if gate and not (test(gate) and gate.turn + span <= by) then
+        gate = entry(earliest(k + 1, test))
+        if gate.turn + maxSpan > moment then readyAt = max(readyAt, gate.turn + span) end
       end
-      if total > ${MOST_COUNTED} then at = max(at, last + longest) end
+      if total > ${MOST_COUNTED} then readyAt = max(readyAt, lastTurn + maxSpan) end
     end
   end
-  return at
+  return readyAt
 end
 local function save()
   flush()
   local text = isListed and call('LINDEX', KEYS[2], '${BATCH - 1}')
-  if text and read(text).turn + longest <= moment then -- all that is over goes, but for one
-    call('LTRIM', KEYS[2], -after(moment - longest) - 1, '-1')
+  if text and read(text).turn + maxSpan <= moment then -- all that is over goes, but for one
+    call('LTRIM', KEYS[2], -after(moment - maxSpan) - 1, '-1')
   end
-  local ends = max(blocked, max(last, moment) + longest)
+  local ends = max(blockEnd, max(lastTurn, moment) + maxSpan)
   for i = 1, n do
     if spans[i] < 0 and levels[3 * i - 1] > limits[i] then
       ends = max(ends, levels[3 * i] + ${bucketOf("levels").missing} * -spans[i] / limits[i])
@@ -212,8 +217,8 @@ end
 `;
 
 /**
- * Uses what `functions` sets. `cut` takes the last k entries off the list, and returns them with the starts of each. `put`
- * puts calls from the x-th on back, later by `delay`, while `is` holds; it returns the x of the next.
+ * Uses what `functions` sets. `cut` takes the last k entries off the list, and returns them with the starts of each.
+ * `putBack` adds calls from the x-th on again, later by `delay`, while `test` holds; it returns the x of the next.
  */
 export const edit = `
 local function cut(k)
@@ -221,7 +226,7 @@ local function cut(k)
   local before = entry(k + 1)
   local calls, texts = {}, call('LRANGE', KEYS[2], -k, '-1')
   call('LTRIM', KEYS[2], '0', -k - 1)
-  last, levels = before and before.turn or 0, before and before.levels or {}
+  lastTurn, levels = before and before.turn or 0, before and before.levels or {}
   ${fill}
   local previous = levels
   for x, text in ipairs(texts) do
@@ -232,9 +237,9 @@ local function cut(k)
   end
   return calls
 end
-local function put(calls, x, delay, is)
-  while calls[x] and (not is or is(calls[x])) do
-    add(calls[x].turn + delay, calls[x].starts, calls[x].first, calls[x].levels)
+local function putBack(calls, x, delay, test)
+  while calls[x] and (not test or test(calls[x])) do
+    add(calls[x].turn + delay, calls[x].starts, calls[x].number, calls[x].levels)
     x = x + 1
   end
   return x
@@ -244,18 +249,18 @@ end
 /** Uses what `functions` sets. `find` returns the k of the call with this number, unless it was given back or is over. */
 export const search = `
 local function find(number)
-  local k = 1 + earliest(0, function(each) return (each.first > 0 and each.first or each.turn) > number end)
+  local k = 1 + earliest(0, function(each) return (each.number > 0 and each.number or each.turn) > number end)
   local each = entry(k)
-  if not each or each.first ~= number then -- perhaps it was moved behind calls that came later
+  if not each or each.number ~= number then -- perhaps it was moved behind calls that came later
     local later = after(number - 1)
     for x = later, max(1, later - ${MOVED}), -1 do
       k, each = x, entry(x)
-      if each.first == number then break end
+      if each.number == number then break end
     end
   end
-  if not each or each.first ~= number or each.turn + longest <= moment then return nil end
+  if not each or each.number ~= number or each.turn + maxSpan <= moment then return nil end
   if not isListed then
-    list()
+    listLast()
     k = k + 1
   end
   return k

@@ -10,8 +10,8 @@ import { MOST_MISSING } from "./bucket.ts";
 import { CHANGE } from "./layout.ts";
 import type { RateChange, StartAnswer } from "./rate_store.ts";
 
-/** By which no real timer fires early, in µs. */
-const EARLY = 2000;
+/** No real timer fires earlier than its time by this much, in µs. */
+const MOST_EARLY = 2000;
 
 /** Of one budget: the count of all starts; what is missing in a bucket, and since when. */
 interface Level {
@@ -23,13 +23,16 @@ interface Level {
 type Levels = readonly Level[];
 
 interface Entry {
+  /** The moment at which it may start, which a block or a late start moves. */
   readonly turn: number;
+  /** The number by which the call is known: its first turn; or {@linkcode CHANGE}. */
   readonly number: number;
-  /** The turn that its caller knows. */
-  readonly told: number;
+  /** The turn that its caller was told last. */
+  readonly knownTurn: number;
   readonly levels: Levels;
 }
 
+/** An entry that was taken off the list, with its starts of each budget. */
 interface Call extends Entry {
   readonly starts: Starts;
 }
@@ -40,142 +43,147 @@ const UNUSED: Level = { count: 0, missing: 0, since: 0 };
 export class MemoryRate {
   #entries: Entry[] = [];
   #levels: Levels = [];
-  #last = -Infinity;
+  /** The turn of the last start, and whether it has an entry. */
+  #lastTurn = -Infinity;
   #isListed = true;
   /** The latest number that was given back. */
-  #back = -Infinity;
-  #blocked = -Infinity;
-  #longest = 0;
-  #callers: readonly Terms[] | undefined;
+  #lastBack = -Infinity;
+  #blockEnd = -Infinity;
+  /** The longest interval in use. */
+  #maxSpan = 0;
+  /** Those of the last caller. */
+  #lastCaller: readonly Terms[] | undefined;
   /** The latest moment, and the correction of the clock. */
-  #seen = -Infinity;
-  #shift = 0;
+  #latest = -Infinity;
+  #clockShift = 0;
   /** When nothing counts any longer. */
-  #until = -Infinity;
-  // Of the present request.
+  #overAt = -Infinity;
+  // Of the present request: its time, its budgets in µs, and whether it changes the state even if it takes nothing.
   #moment = 0;
   #budgets: readonly Terms[] = [];
   #isChanged = false;
 
+  /** Whether nothing counts any longer, so that it can be dropped. */
   get isOver(): boolean {
-    return this.#until <= this.#time();
+    return this.#overAt <= this.#time();
   }
 
   /**
    * Begins a request.
    *
-   * @param turn Of a call that asks again. If that is far too early, the call has the timer of a replaced clock.
+   * @param number Of a call that asks again. If that is far too early, the call has the timer of a replaced clock.
    */
-  advance(budgets: readonly Terms[], turn?: number): this {
-    const told = turn && this.#entries.find(({ number }) => number === turn)?.told || -Infinity;
-    if (told - this.#time() >= EARLY) {
-      this.#seen = told - 1;
-      this.#shift = Math.max(this.#shift, told - clock());
+  advance(budgets: readonly Terms[], number?: number): this {
+    const knownTurn = number && this.#entries.find((each) => each.number === number)?.knownTurn || -Infinity;
+    if (knownTurn - this.#time() >= MOST_EARLY) {
+      this.#latest = knownTurn - 1;
+      this.#clockShift = Math.max(this.#clockShift, knownTurn - clock());
     }
-    this.#budgets = budgets.map((terms) => ({ ...terms, interval: micros(terms.interval) }));
+    this.#budgets = budgets.map((budget) => ({ ...budget, interval: micros(budget.interval) }));
     this.#moment = this.#time();
-    this.#isChanged = this.#span() > this.#longest && this.#seen > -Infinity;
+    this.#isChanged = this.#span() > this.#maxSpan && this.#latest > -Infinity;
     return this;
   }
 
   start(starts: Starts, within: number): StartAnswer {
-    if (this.#hasWindow()) this.#list();
+    if (this.#hasWindow()) this.#listLast();
     const at = this.#turnOf(starts);
     const wait = (at - this.#moment) / 1000;
-    const other = this.#others();
+    const other = this.#otherBudgets();
     if (wait > within) {
       if (this.#isChanged) this.#save();
-      const waits = this.#moment < this.#blocked || this.#last > this.#moment;
-      return { wait, turn: undefined, remaining: waits ? 0 : Math.max(0, this.#remaining()), other };
+      const waits = this.#moment < this.#blockEnd || this.#lastTurn > this.#moment;
+      return { wait, number: undefined, remaining: waits ? 0 : Math.max(0, this.#remaining()), other };
     }
-    if (wait > 0) this.#list();
+    if (wait > 0) this.#listLast();
     this.#add(at, starts, {}, this.#hasWindow() || wait > 0);
-    this.#callers = this.#budgets;
+    this.#lastCaller = this.#budgets;
     this.#save();
-    return { wait, turn: at, remaining: 0, other };
+    return { wait, number: at, remaining: 0, other };
   }
 
-  again(starts: Starts, number: number): StartAnswer {
-    const answer = (wait: number): StartAnswer => {
+  askAgain(starts: Starts, number: number): StartAnswer {
+    const reply = (wait: number): StartAnswer => {
       if (this.#isChanged) this.#save();
-      return { wait, turn: number, remaining: 0, other: undefined };
+      return { wait, number, remaining: 0, other: undefined };
     };
     const index = this.#find(number);
     const entry = this.#entries[index];
-    if (entry === undefined && number + this.#span() <= this.#moment && this.#blocked <= this.#moment) return answer(0);
-    if (entry !== undefined && entry.turn > this.#moment) return answer((entry.turn - this.#moment) / 1000); // it was moved
+    if (entry === undefined && number + this.#span() <= this.#moment && this.#blockEnd <= this.#moment) return reply(0);
+    if (entry !== undefined && entry.turn > this.#moment) return reply((entry.turn - this.#moment) / 1000); // it was moved
     if (entry !== undefined) {
       const ahead = this.#entries.slice(0, index);
-      if (this.#ready(ahead.at(-1)?.levels ?? [], ahead, starts) <= entry.turn) return answer(0);
+      if (this.#readyAt(ahead.at(-1)?.levels ?? [], ahead, starts) <= entry.turn) return reply(0);
     }
     const calls = entry === undefined ? [] : this.#cut(index).slice(1);
     const early = calls.filter(({ turn }) => turn <= this.#moment);
-    this.#put(early);
-    this.#list();
+    this.#putBack(early);
+    this.#listLast();
     const at = this.#turnOf(starts);
     this.#add(at, starts, { number, levels: entry?.levels ?? [] });
-    this.#put(calls.slice(early.length), Math.max(0, at - (entry?.turn ?? at)));
+    this.#putBack(calls.slice(early.length), Math.max(0, at - (entry?.turn ?? at)));
     this.#isChanged = true;
-    return answer((at - this.#moment) / 1000);
+    return reply((at - this.#moment) / 1000);
   }
 
   giveBack(starts: Starts, number: number): void {
     const index = this.#find(number);
     const isKnown = index >= 0;
-    if (!isKnown && (this.#hasWindow() || number <= this.#back || number > this.#last)) return;
-    this.#back = Math.max(this.#back, number);
+    if (!isKnown && (this.#hasWindow() || number <= this.#lastBack || number > this.#lastTurn)) return;
+    this.#lastBack = Math.max(this.#lastBack, number);
     const calls = this.#cut(isKnown ? index : this.#firstAfter(this.#moment));
     if (!isKnown) {
       this.#levels = this.#levels.map((level, i) => {
         const { limit = 0, interval = 1 } = this.#budgets[i] ?? {};
-        const surely = Math.max(0, (starts[i] ?? 0) - (this.#moment - number) * limit / interval);
-        return { ...level, missing: Math.max(0, level.missing - surely) };
+        const stillMissing = Math.max(0, (starts[i] ?? 0) - (this.#moment - number) * limit / interval);
+        return { ...level, missing: Math.max(0, level.missing - stillMissing) };
       });
     }
-    this.#put(calls.slice(isKnown ? 1 : 0));
+    this.#putBack(calls.slice(isKnown ? 1 : 0));
     this.#save();
   }
 
   change({ starts = this.#budgets.map(() => 0), block = 0 }: RateChange): void {
-    if (this.#hasWindow()) this.#list();
+    if (this.#hasWindow()) this.#listLast();
     const calls = this.#cut(this.#firstAfter(this.#moment));
-    if (block > 0) this.#blocked = Math.max(this.#blocked, this.#moment + micros(block));
-    this.#put(this.#rewarded(starts));
+    if (block > 0) this.#blockEnd = Math.max(this.#blockEnd, this.#moment + micros(block));
+    this.#putBack(this.#cutRewarded(starts));
     const counted = starts.map((each, i) => this.#budgets[i]!.kind === "window" ? Math.max(0, each) : each);
     if (counted.some((each) => each !== 0)) {
       this.#add(this.#moment, counted, { number: CHANGE }, this.#hasWindow() || calls.length > 0);
     }
     const [first] = calls;
-    const delay = first === undefined ? 0 : this.#ready(this.#levels, this.#entries, first.starts) - first.turn;
-    this.#put(calls, Math.max(0, delay));
+    const delay = first === undefined ? 0 : this.#readyAt(this.#levels, this.#entries, first.starts) - first.turn;
+    this.#putBack(calls, Math.max(0, delay));
     this.#save();
   }
 
   /** Takes the calls off the list from which windows get starts back, and returns what is left of them. */
-  #rewarded(starts: Starts): Call[] {
+  #cutRewarded(starts: Starts): Call[] {
     const rewards = this.#budgets.map(({ kind }, i) => kind === "window" ? Math.max(0, -starts[i]!) : 0);
     const indexes = rewards.map((reward, i) => {
-      const least = (this.#levels[i]?.count ?? 0) - reward;
-      const index = this.#entries.findIndex(({ levels }) => (levels[i]?.count ?? 0) > least);
+      const unrewarded = (this.#levels[i]?.count ?? 0) - reward;
+      const index = this.#entries.findIndex(({ levels }) => (levels[i]?.count ?? 0) > unrewarded);
       return reward === 0 ? Infinity : Math.max(index, this.#firstAfter(this.#moment - this.#budgets[i]!.interval));
     });
     const calls = this.#cut(Math.min(...indexes, this.#entries.length)).reverse().map((call) => {
-      const left = call.starts.map((each, i) => {
+      const rest = call.starts.map((each, i) => {
         if (i >= rewards.length || call.turn + this.#budgets[i]!.interval <= this.#moment) return each;
         const taken = Math.min(rewards[i]!, each);
         rewards[i]! -= taken;
         return each - taken;
       });
-      return { ...call, starts: left };
+      return { ...call, starts: rest };
     });
     return calls.reverse();
   }
 
   // The entries.
 
+  /** The index of the call with this number; -1 if it was given back or is over. */
   #find(number: number): number {
     const index = this.#entries.findIndex((each) => each.number === number && each.turn + this.#span() > this.#moment);
-    if (index >= 0) this.#list();
+    if (index >= 0) this.#listLast();
     return index;
   }
 
@@ -184,9 +192,10 @@ export class MemoryRate {
     return index < 0 ? this.#entries.length : index;
   }
 
-  #list(): void {
+  /** Adds the entry that the last start has none of. */
+  #listLast(): void {
     if (this.#isListed) return;
-    this.#add(this.#last, [], { number: CHANGE, levels: this.#levels });
+    this.#add(this.#lastTurn, [], { number: CHANGE, levels: this.#levels });
     this.#isChanged = true;
   }
 
@@ -195,7 +204,7 @@ export class MemoryRate {
     const cut = this.#entries.splice(index);
     if (cut.length === 0) return []; // the last start may have no entry
     const before = this.#entries.at(-1);
-    this.#last = before?.turn ?? -Infinity;
+    this.#lastTurn = before?.turn ?? -Infinity;
     this.#levels = before?.levels ?? [];
     return cut.map((entry, i) => {
       const previous = cut[i - 1]?.levels ?? this.#levels;
@@ -203,7 +212,8 @@ export class MemoryRate {
     });
   }
 
-  #put(calls: readonly Call[], delay = 0): void {
+  /** Puts calls back on the list, later by `delay`. */
+  #putBack(calls: readonly Call[], delay = 0): void {
     for (const call of calls) this.#add(call.turn + delay, call.starts, call);
   }
 
@@ -215,7 +225,7 @@ export class MemoryRate {
    * @param isListed Whether the call needs an entry.
    */
   #add(at: number, starts: Starts, entry: Partial<Entry>, isListed = true): void {
-    const { number = at, told = at, levels: former } = entry;
+    const { number = at, knownTurn = at, levels: former } = entry;
     this.#levels = Array.from({ length: Math.max(starts.length, this.#levels.length) }, (_, i) => {
       const [level = UNUSED, budget, permits = 0] = [this.#levels[i], this.#budgets[i], starts[i]];
       const count = level.count + Math.max(0, permits);
@@ -223,18 +233,18 @@ export class MemoryRate {
       if (permits === 0) return { ...level, count };
       return { count, missing: Math.max(0, missingOf(level, budget, at) + permits), since: at };
     });
-    this.#last = at;
+    this.#lastTurn = at;
     this.#isListed = isListed;
-    if (isListed) this.#entries.push({ turn: at, number, told, levels: this.#levels });
+    if (isListed) this.#entries.push({ turn: at, number, knownTurn, levels: this.#levels });
   }
 
   /** The turn of a call that comes now: nothing overtakes those that sleep until theirs. */
   #turnOf(starts: Starts): number {
-    return Math.max(this.#moment, this.#last + 1, this.#ready(this.#levels, this.#entries, starts));
+    return Math.max(this.#moment, this.#lastTurn + 1, this.#readyAt(this.#levels, this.#entries, starts));
   }
 
-  /** When the caller's budgets allow these starts behind these entries. */
-  #ready(levels: Levels, entries: readonly Entry[], starts: Starts): number {
+  /** When the caller's budgets allow these starts behind these entries, with the levels after the last one. */
+  #readyAt(levels: Levels, entries: readonly Entry[], starts: Starts): number {
     const times = this.#budgets.map((budget, i) => {
       const { kind, limit, interval } = budget;
       const permits = Math.min(starts[i] ?? 0, limit);
@@ -242,19 +252,21 @@ export class MemoryRate {
       if (permits === 0) return -Infinity;
       const excess = (kind === "bucket" ? missingOf(level, budget) : level.count) + permits - limit;
       if (kind === "bucket") return level.since + Math.ceil(excess * interval / limit);
+      // The start that has to be over before.
       const gate = excess > 0 && entries.find((entry) => (entry.levels[i]?.count ?? 0) >= excess);
       return gate && gate.turn + this.#span() > this.#moment ? gate.turn + interval : -Infinity;
     });
-    return Math.max(this.#blocked, ...times);
+    return Math.max(this.#blockEnd, ...times);
   }
 
+  /** How many starts could be made now, by the first budget. */
   #remaining(): number {
     const [budget] = this.#budgets as [Terms];
     const { kind, limit, interval } = budget;
     const level = this.#levels[0] ?? UNUSED;
     if (kind === "bucket") return Math.floor(limit - missingOf(level, budget, this.#moment) + 1e-9);
-    const over = this.#entries[this.#firstAfter(this.#moment - interval) - 1];
-    return limit - level.count + (over?.levels[0]?.count ?? 0);
+    const outside = this.#entries[this.#firstAfter(this.#moment - interval) - 1];
+    return limit - level.count + (outside?.levels[0]?.count ?? 0);
   }
 
   // The request.
@@ -263,28 +275,30 @@ export class MemoryRate {
     return this.#budgets.some(({ kind }) => kind === "window");
   }
 
+  /** The longest interval in use, with those of the present request. */
   #span(): number {
-    return Math.max(this.#longest, ...this.#budgets.map(({ interval }) => interval));
+    return Math.max(this.#maxSpan, ...this.#budgets.map(({ interval }) => interval));
   }
 
-  #others(): readonly Terms[] | undefined {
-    const differ = JSON.stringify(this.#callers) !== JSON.stringify(this.#budgets);
-    return differ ? this.#callers?.map((terms) => ({ ...terms, interval: terms.interval / 1000 })) : undefined;
+  /** The budgets of the last caller, in ms; undefined if they are the same. */
+  #otherBudgets(): readonly Terms[] | undefined {
+    const differ = JSON.stringify(this.#lastCaller) !== JSON.stringify(this.#budgets);
+    return differ ? this.#lastCaller?.map((budget) => ({ ...budget, interval: budget.interval / 1000 })) : undefined;
   }
 
   #save(): void {
-    this.#longest = this.#span();
-    this.#seen = this.#moment;
-    this.#shift = Math.max(this.#shift, this.#moment - clock());
-    this.#entries.splice(0, this.#firstAfter(this.#moment - this.#longest) - 1); // those that are over, but for one
-    const full = this.#ready(this.#levels, [], this.#budgets.map(({ limit }) => limit)); // the buckets, and no block is left
-    const ends = Math.max(full, Math.max(this.#last, this.#moment) + this.#longest);
-    this.#until = this.#moment + micros(Math.max(1, Math.ceil((ends - this.#moment) / 1000)));
+    this.#maxSpan = this.#span();
+    this.#latest = this.#moment;
+    this.#clockShift = Math.max(this.#clockShift, this.#moment - clock());
+    this.#entries.splice(0, this.#firstAfter(this.#moment - this.#maxSpan) - 1); // those that are over, but for one
+    const fullAt = this.#readyAt(this.#levels, [], this.#budgets.map(({ limit }) => limit)); // the buckets, after any block
+    const endsAt = Math.max(fullAt, Math.max(this.#lastTurn, this.#moment) + this.#maxSpan);
+    this.#overAt = this.#moment + micros(Math.max(1, Math.ceil((endsAt - this.#moment) / 1000)));
   }
 
   /** A moment after the latest one, even if the clock stands still or was set back. */
   #time(): number {
-    return Math.max(clock() + this.#shift, this.#seen + 1);
+    return Math.max(clock() + this.#clockShift, this.#latest + 1);
   }
 }
 
@@ -293,6 +307,7 @@ function missingOf({ missing, since }: Level, { limit, interval }: Terms, at = s
   return Math.max(0, Math.min(missing, limit + MOST_MISSING * limit / interval) - (at - since) * limit / interval);
 }
 
+/** The present time in whole µs. */
 function clock(): number {
   return Math.floor(now() * 1000);
 }

@@ -12,25 +12,25 @@ export class MemoryRates implements RateStore {
 
   // deno-lint-ignore require-await
   async start({ spec, starts, within }: StartRequest): Promise<StartAnswer> {
-    return this.#of(spec).start(starts, within);
+    return this.#rateOf(spec).start(starts, within);
   }
 
   // deno-lint-ignore require-await
-  async again({ spec, starts }: StartRequest, turn: number): Promise<StartAnswer> {
-    return this.#of(spec, turn).again(starts, turn);
+  async askAgain({ spec, starts }: StartRequest, number: number): Promise<StartAnswer> {
+    return this.#rateOf(spec, number).askAgain(starts, number);
   }
 
   // deno-lint-ignore require-await
-  async giveBack({ spec, starts }: StartRequest, turn: number): Promise<void> {
-    this.#of(spec).giveBack(starts, turn);
+  async giveBack({ spec, starts }: StartRequest, number: number): Promise<void> {
+    this.#rateOf(spec).giveBack(starts, number);
   }
 
   // deno-lint-ignore require-await
   async change(spec: StoredRate, change: RateChange): Promise<void> {
-    this.#of(spec).change(change);
+    this.#rateOf(spec).change(change);
   }
 
-  #of({ keys, budgets }: StoredRate, turn?: number): MemoryRate {
-    return this.#rates.of(keys[0], () => new MemoryRate()).advance(budgets, turn);
+  #rateOf({ keys, budgets }: StoredRate, number?: number): MemoryRate {
+    return this.#rates.of(keys[0], () => new MemoryRate()).advance(budgets, number);
   }
 }

@@ -26,7 +26,7 @@ export interface StartAnswer {
   /** The milliseconds until the turn. */
   readonly wait: number;
   /** The number of the turn; undefined if nothing was taken. */
-  readonly turn: number | undefined;
+  readonly number: number | undefined;
   /** Starts that could be made now. Known if nothing was to be taken. */
   readonly remaining: number;
   /** The budgets of the last caller, if they differ. */
@@ -46,12 +46,12 @@ export interface RateStore {
   /** Gives a call its turn; see {@linkcode StartRequest}. */
   start(request: StartRequest, command: Command): Promise<StartAnswer>;
   /**
-   * Asks at its turn whether a call that has slept may start. The answer is its turn with a wait of 0, or with the wait
+   * Asks at its turn whether a call that has slept may start. The answer has its number, with a wait of 0 or the wait
    * until it is to ask again: it keeps its place.
    */
-  again(request: StartRequest, turn: number, command: Command): Promise<StartAnswer>;
+  askAgain(request: StartRequest, number: number, command: Command): Promise<StartAnswer>;
   /** Takes back a turn that its caller does not use. */
-  giveBack(request: StartRequest, turn: number): Promise<void>;
+  giveBack(request: StartRequest, number: number): Promise<void>;
   /** Gives back or counts starts, or blocks. */
   change(rate: StoredRate, change: RateChange, command: Command): Promise<void>;
 }

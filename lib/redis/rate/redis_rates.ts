@@ -11,7 +11,7 @@ import { numbersOf } from "../store/replies.ts";
 import type { ScriptRunner } from "../store/script_runner.ts";
 import type { Script } from "../scripts/script.ts";
 import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate } from "./rate_store.ts";
-import { again, change, giveBack, start } from "./scripts.ts";
+import { askAgain, change, giveBack, start } from "./scripts.ts";
 
 export class RedisRates implements RateStore {
   readonly #runner: Pick<ScriptRunner, "run">;
@@ -21,24 +21,25 @@ export class RedisRates implements RateStore {
   }
 
   async start({ spec, starts, within }: StartRequest, command: Command): Promise<StartAnswer> {
-    const longest = within === Infinity ? "" : within < 0 ? -1 : Math.floor(within * 1000);
-    return startAnswer(await this.#run(start, spec, longest, starts, command));
+    const maxWait = within === Infinity ? "" : within < 0 ? -1 : Math.floor(within * 1000);
+    return startAnswer(await this.#run(start, spec, maxWait, starts, command));
   }
 
-  async again({ spec, starts }: StartRequest, turn: number, command: Command): Promise<StartAnswer> {
-    return startAnswer(await this.#run(again, spec, turn, starts, command));
+  async askAgain({ spec, starts }: StartRequest, number: number, command: Command): Promise<StartAnswer> {
+    return startAnswer(await this.#run(askAgain, spec, number, starts, command));
   }
 
-  async giveBack({ spec, starts }: StartRequest, turn: number): Promise<void> {
-    await this.#run(giveBack, spec, turn, starts);
+  async giveBack({ spec, starts }: StartRequest, number: number): Promise<void> {
+    await this.#run(giveBack, spec, number, starts);
   }
 
   async change(rate: StoredRate, { starts = [], block = 0 }: RateChange, command: Command): Promise<void> {
     await this.#run(change, rate, Math.ceil(block * 1000), starts, command);
   }
 
-  #run(script: Script, { keys, budgets }: StoredRate, first: number | string, starts: Starts, command?: Command) {
-    return this.#runner.run(script, keys, [textOf(budgets), first, ...starts].map(String), command);
+  /** @param argument The second one of the script; see there. */
+  #run(script: Script, { keys, budgets }: StoredRate, argument: number | string, starts: Starts, command?: Command) {
+    return this.#runner.run(script, keys, [textOf(budgets), argument, ...starts].map(String), command);
   }
 }
 
@@ -51,17 +52,17 @@ function textOf(budgets: readonly Terms[]): string {
 /** A turn, if it is now | 1 wait turn | 0 wait remaining, and then the budgets of other callers */
 function startAnswer(reply: unknown): StartAnswer {
   const numbers = numbersOf(reply);
-  const [code, wait = NaN, number = NaN] = numbers.length === 1 && numbers[0]! > 1e12 ? [1, 0, ...numbers] : numbers;
+  const [code, wait = NaN, third = NaN] = numbers.length === 1 && numbers[0]! > 1e12 ? [1, 0, ...numbers] : numbers;
   const text = Array.isArray(reply) ? reply[3] : undefined;
-  if ((code !== 0 && code !== 1) || !(wait >= 0) || !Number.isSafeInteger(number)) {
+  if ((code !== 0 && code !== 1) || !(wait >= 0) || !Number.isSafeInteger(third)) {
     throw new UnansweredError(`the answer has another shape: ${String(reply)}`);
   }
-  const [turn, remaining] = code === 1 ? [number, 0] : [undefined, number];
-  return { wait: wait / 1000, turn, remaining, other: text === undefined ? undefined : termsOf(text) };
+  const [number, remaining] = code === 1 ? [third, 0] : [undefined, third];
+  return { wait: wait / 1000, number, remaining, other: text === undefined ? undefined : budgetsOf(text) };
 }
 
-/** @param text May be bytes. */
-function termsOf(text: unknown): Terms[] {
+/** The budgets in the text of {@linkcode textOf}, which may be bytes. */
+function budgetsOf(text: unknown): Terms[] {
   const [limits, spans] = JSON.parse(text instanceof Uint8Array ? new TextDecoder().decode(text) : String(text));
   return limits.map((limit: number, i: number) => {
     return { kind: spans[i] > 0 ? "window" : "bucket", limit, interval: Math.abs(spans[i]) / 1000 };

@@ -3,7 +3,7 @@
  *
  * - start: gives a call its turn, now or as soon as the calls ahead of it and its budgets allow. A turn that comes too
  *   late for its caller is not taken.
- * - again: asks, at its turn, whether a call that has slept may start; otherwise moves its turn, and those behind it.
+ * - askAgain: asks, at its turn, whether a call that has slept may start; otherwise moves its turn, and those behind it.
  * - give back: removes the start of a cancelled call. Calls behind it keep their turns, and later calls come sooner.
  * - change: gives back the latest starts, counts further starts, or blocks, and moves the calls that sleep.
  *
@@ -30,23 +30,24 @@ const bucket = bucketOf("levels");
  * caller with others, if there is one.
  *
  * Two kinds of starts define no functions, which costs the most: of one bucket, that of the last caller, which has the
- * permits; and of other budgets that allow a start now, with nothing to drop.
+ * permits; and of other budgets that allow a start now, with nothing to drop:
+ * `isFree` is whether all budgets allow it, and `isDue` whether entries may have to be dropped.
  */
 export const start: Script = script(`${begin}
-if missing and not more and callers == ARGV[1] and ARGV[2] ~= '-1' and last < moment and blocked <= moment then
+if missing and not level4 and lastCaller == ARGV[1] and ARGV[2] ~= '-1' and lastTurn < moment and blockEnd <= moment then
   local limit, span = string.match(ARGV[1], '^%[%[(%d+)%],%[(-%d+)%]%]$')
   limit, span = (limit or 0) + 0, (span or 1) + 0
   local p = ARGV[3] + 0
   if span < 0 and (missing + p <= limit or ${only.filled} <= moment) then
     local levels = { count + p, ${only.missingAt("moment")} + p, moment }
-    local life = ceil(longest / 1000)
-    last, isListed = moment, false
+    local life = ceil(maxSpan / 1000)
+    lastTurn, isListed = moment, false
     ${store}
     return moment
   end
 end
 ${budgets}
-local isFree, isDue = ARGV[2] ~= '-1' and last < moment and blocked <= moment and (isListed or not hasWindow), false
+local isFree, isDue = ARGV[2] ~= '-1' and lastTurn < moment and blockEnd <= moment and (isListed or not hasWindow), false
 for i = 1, isFree and n or 0 do
   local p, j = permits[i], 3 * i - 2
   local total = levels[j] + p
@@ -63,37 +64,37 @@ end
 if isDue then
   local text = call('LINDEX', KEYS[2], '${BATCH - 1}')
   local turn = text and decode(text) or moment
-  isFree = isFree and max(turn, -turn) + longest > moment
+  isFree = isFree and max(turn, -turn) + maxSpan > moment
 end
 if isFree then
-  local at, starts, former, life = moment, permits, nil, ceil(longest / 1000)
+  local at, starts, former, life = moment, permits, nil, ceil(maxSpan / 1000)
   ${take}
-  isListed, callers = hasWindow, ARGV[1]
-  if hasWindow and call('RPUSH', KEYS[2], encode(at, unpack(levels))) == 1 then kept = 0 end -- the list is new
+  isListed, lastCaller = hasWindow, ARGV[1]
+  if hasWindow and call('RPUSH', KEYS[2], encode(at, unpack(levels))) == 1 then keysEnd = 0 end -- the list is new
   ${store}
   return other and { 1, 0, at, other } or at
 end
 ${functions}
-if hasWindow then list() end
-local at = max(moment, last + 1, ready(levels, 0, permits, moment)) -- nothing overtakes those that sleep until their turn
+if hasWindow then listLast() end
+local at = max(moment, lastTurn + 1, ready(levels, 0, permits, moment)) -- overtakes none that sleeps
 local wait = at - moment
 if ARGV[2] == '-1' or ARGV[2] ~= '' and wait > ARGV[2] + 0 then
   if isChanged then save() end -- starts are kept for a longer interval from now on
   local remaining = 0
-  if moment >= blocked and last <= moment then
+  if moment >= blockEnd and lastTurn <= moment then
     if spans[1] < 0 then
       local i = 1
       remaining = floor(limits[1] - ${bucket.missingAt("moment")} + 1e-9)
     else
-      local over = entry(after(moment - spans[1]) + 1)
-      remaining = limits[1] - levels[1] + (over and over.levels[1] or 0)
+      local outside = entry(after(moment - spans[1]) + 1) -- the last entry before the window
+      remaining = limits[1] - levels[1] + (outside and outside.levels[1] or 0)
     end
   end
   return { 0, wait, max(0, remaining), other }
 end
-if wait > 0 then list() end
+if wait > 0 then listLast() end
 add(at, permits, (hasWindow or wait > 0) and at)
-callers = ARGV[1]
+lastCaller = ARGV[1]
 save()
 return { 1, wait, at, other }
 `);
@@ -102,12 +103,12 @@ return { 1, wait, at, other }
  * ARGV[2]: the number of the call, and then its permits. Returns 1 wait number, as start. A call that is late goes behind
  * those that may have started since its turn. One that is not there, as after a loss of data, goes to the end.
  */
-export const again: Script = script(`${begin}${budgets}${functions}${edit}${search}
+export const askAgain: Script = script(`${begin}${budgets}${functions}${edit}${search}
 local number = ARGV[2] + 0
 local k = find(number)
 local each = k and entry(k)
 local turn = each and each.turn
-local wait = not k and number + longest <= moment and blocked <= moment and 0 or nil -- it is over by now
+local wait = not k and number + maxSpan <= moment and blockEnd <= moment and 0 or nil -- it is over by now
 if k and turn > moment then -- it was moved
   wait = turn - moment
 elseif k then
@@ -119,79 +120,80 @@ if wait then
   return { 1, wait, number }
 end
 local calls = cut(k or 0)
-local x = put(calls, 2, 0, function(each) return each.turn <= moment end)
+local x = putBack(calls, 2, 0, function(each) return each.turn <= moment end)
 flush()
-list()
-local at = max(moment, last + 1, ready(levels, 0, permits, moment))
+listLast()
+local at = max(moment, lastTurn + 1, ready(levels, 0, permits, moment))
 add(at, permits, number, calls[1] and calls[1].levels)
-put(calls, x, max(0, at - (turn or at)))
+putBack(calls, x, max(0, at - (turn or at)))
 save()
 return { 1, at - moment, number }
 `);
 
 /**
  * ARGV[2]: the number of the call, and then its permits. Returns 1, or 0 if there is nothing to give back any more. A
- * start without an entry gives a bucket what surely is still missing; the order of numbers tells one that runs twice.
+ * start without an entry gives a bucket what surely is still missing (`stillMissing`); the order of numbers
+ * shows whether it runs twice.
  */
 export const giveBack: Script = script(`${begin}${budgets}${functions}${edit}${search}
 local number = ARGV[2] + 0
 local k = find(number)
-if not k and (hasWindow or number <= back or number > last) then return 0 end
-back = max(back, number)
+if not k and (hasWindow or number <= lastBack or number > lastTurn) then return 0 end
+lastBack = max(lastBack, number)
 if k and k > ${REWRITTEN} then
   local each = entry(k)
   call('LSET', KEYS[2], -k, encode(-each.turn, ${VOID}, unpack(each.levels)))
 else
   local calls = cut(k or after(moment))
   for i = 1, k and 0 or n do
-    local surely = max(0, permits[i] - (moment - number) * limits[i] / -spans[i])
-    levels[3 * i - 1] = max(0, levels[3 * i - 1] - surely)
+    local stillMissing = max(0, permits[i] - (moment - number) * limits[i] / -spans[i])
+    levels[3 * i - 1] = max(0, levels[3 * i - 1] - stillMissing)
   end
-  put(calls, k and 2 or 1, 0)
+  putBack(calls, k and 2 or 1, 0)
   flush()
 end
-local voids, texts = 0, nil
+local voidCount, texts = 0, nil
 repeat -- those at the end keep none waiting
-  texts = call('LRANGE', KEYS[2], -voids - 1000, -voids - 1)
+  texts = call('LRANGE', KEYS[2], -voidCount - 1000, -voidCount - 1)
   local x = #texts
-  while x > 0 and read(texts[x]).first == ${VOID} do x = x - 1 end
-  voids = voids + #texts - x
+  while x > 0 and read(texts[x]).number == ${VOID} do x = x - 1 end
+  voidCount = voidCount + #texts - x
 until x > 0 or #texts == 0
-cut(voids)
+cut(voidCount)
 save()
 return 1
 `);
 
 /** ARGV[2]: µs to block, and then the starts of each budget to count; below 0 to give back. Returns 1. */
 export const change: Script = script(`${begin}${budgets}${functions}${edit}
-if hasWindow then list() end
-local calls = cut(last > moment and after(moment) or 0) -- those that sleep until their turn
-if ARGV[2] + 0 > 0 then blocked = max(blocked, moment + ARGV[2]) end
-local k, isAny = 0, false
+if hasWindow then listLast() end
+local calls = cut(lastTurn > moment and after(moment) or 0) -- those that sleep until their turn
+if ARGV[2] + 0 > 0 then blockEnd = max(blockEnd, moment + ARGV[2]) end
+local k, hasStarts = 0, false
 for i = 1, n do
-  local least = levels[3 * i - 2] + permits[i]
+  local unrewarded = levels[3 * i - 2] + permits[i]
   if spans[i] > 0 and permits[i] < 0 then
-    local inside = earliest(0, function(each) return (each.levels[3 * i - 2] or 0) > least end)
+    local inside = earliest(0, function(each) return (each.levels[3 * i - 2] or 0) > unrewarded end)
     k = max(k, min(inside, after(moment - spans[i]), ${REWARDED}))
   end
 end
-local made = cut(k)
+local madeCalls = cut(k)
 for i = 1, n do
   if spans[i] > 0 and permits[i] < 0 then
-    for x = #made, 1, -1 do
-      local starts = made[x].starts
-      local taken = made[x].turn + spans[i] > moment and min(-permits[i], starts[i] or 0) or 0
+    for x = #madeCalls, 1, -1 do
+      local starts = madeCalls[x].starts
+      local taken = madeCalls[x].turn + spans[i] > moment and min(-permits[i], starts[i] or 0) or 0
       if taken > 0 then starts[i], permits[i] = starts[i] - taken, permits[i] + taken end
     end
     permits[i] = 0
   end
-  isAny = isAny or permits[i] ~= 0
+  hasStarts = hasStarts or permits[i] ~= 0
 end
-put(made, 1, 0)
-if isAny then add(moment, permits, (hasWindow or calls[1]) and ${CHANGE}) end
+putBack(madeCalls, 1, 0)
+if hasStarts then add(moment, permits, (hasWindow or calls[1]) and ${CHANGE}) end
 flush()
 if calls[1] then
-  put(calls, 1, max(0, ready(levels, 0, calls[1].starts, calls[1].turn) - calls[1].turn))
+  putBack(calls, 1, max(0, ready(levels, 0, calls[1].starts, calls[1].turn) - calls[1].turn))
 end
 save()
 return 1

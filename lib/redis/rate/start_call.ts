@@ -38,29 +38,29 @@ export function start(spec: RateSpec, permits: Starts, limits?: WaitOptions): Pr
 export async function peek(spec: RateSpec, starts: Starts): Promise<StartAnswer> {
   const { namespace: { store }, what } = spec;
   const request = { spec, starts, within: -1 };
-  const sent = within(SINGLE_COMMAND, (command) => store.rates.start(request, command));
-  return await explained(`look at ${what}`, sent);
+  const answer = within(SINGLE_COMMAND, (command) => store.rates.start(request, command));
+  return await explained(`look at ${what}`, answer);
 }
 
 /** Gives back or counts starts, or blocks. */
-export async function changeRate(spec: RateSpec, act: string, change: RateChange): Promise<void> {
+export async function changeRate(spec: RateSpec, operation: string, change: RateChange): Promise<void> {
   const { namespace: { store }, what } = spec;
-  const sent = within(SINGLE_COMMAND, (command) => store.rates.change(spec, change, command));
-  await explained(`${act} ${what}`, sent);
+  const answer = within(SINGLE_COMMAND, (command) => store.rates.change(spec, change, command));
+  await explained(`${operation} ${what}`, answer);
 }
 
 export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implements StartRequest {
   within = 0;
   readonly starts: Starts;
-  /** The number of its turn, until it starts. */
-  #turn: number | undefined;
+  /** The number of its turn, until it starts; undefined before it has one. */
+  #number: number | undefined;
   /** When its turn comes, as far as it knows. */
   #askAt = 0;
   /** The number of the turn at which it has started. */
-  #started: number | undefined;
+  #startedAs: number | undefined;
 
   static {
-    exposeState(StartCall, (call) => [call.isAsking, call.timer, call.#turn]);
+    exposeState(StartCall, (call) => [call.isAsking, call.timer, call.#number]);
   }
 
   constructor(spec: RateSpec, starts: Starts, limits?: WaitOptions) {
@@ -74,7 +74,7 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
   protected send(command: Command): Promise<StartAnswer> {
     const { rates } = this.spec.namespace.store;
     this.within = this.waits ? this.retry.endsAt - command.at : 0;
-    return this.#turn === undefined ? rates.start(this, command) : rates.again(this, this.#turn, command);
+    return this.#number === undefined ? rates.start(this, command) : rates.askAgain(this, this.#number, command);
   }
 
   protected take(answer: StartAnswer): void {
@@ -84,11 +84,11 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
       warnDiffering(`rate limiter ${quote(name)}`, wordsOf(budgets), wordsOf(answer.other));
     }
     // The answer to another command may have been first.
-    const { turn, wait } = answer;
-    const known = this.settled ? this.#started : this.#turn;
-    if (turn !== undefined && turn !== known && (this.settled || known !== undefined)) this.#giveBack(turn);
+    const { number, wait } = answer;
+    const known = this.settled ? this.#startedAs : this.#number;
+    if (number !== undefined && number !== known && (this.settled || known !== undefined)) this.#giveBack(number);
     else if (this.settled) return;
-    else if (turn !== undefined) this.#use(turn, wait);
+    else if (number !== undefined) this.#useTurn(number, wait);
     else if (known === undefined) this.#refuse(wait);
   }
 
@@ -98,8 +98,8 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
 
   // Sleeping until its turn.
 
-  #use(turn: number, wait: number): void {
-    this.#turn = turn;
+  #useTurn(number: number, wait: number): void {
+    this.#number = number;
     if (wait === 0) return this.#startInOrder();
     if (wait > this.within) return this.#refuse(wait); // it was moved
     const { keys: [key], namespace: { store: { rates } } } = this.spec;
@@ -111,7 +111,7 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
 
   /** Asks again, after the calls of this process whose turns are ahead, even if their timers are late. */
   protected override onTime(): void {
-    for (const call of [...this.#turn === undefined ? [] : this.#ahead(), this]) {
+    for (const call of [...this.#number === undefined ? [] : this.#ahead(), this]) {
       if (!call.isAsking && call.#askAt <= this.#askAt) call.ask();
     }
   }
@@ -119,13 +119,13 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
   /** Once it may start, so may all calls ahead of it, even if their timers are late or their clock is gone. */
   #startInOrder(): void {
     for (const call of [...this.#ahead(), this]) {
-      if (call.#turn !== undefined) call.grant(true); // observers may end the sleep of others
+      if (call.#number !== undefined) call.grant(true); // observers may end the sleep of others
     }
   }
 
   #ahead(): StartCall[] {
-    const ahead = [...this.#sleepers() ?? []].filter((call) => call.#turn! < this.#turn!);
-    return ahead.sort((a, b) => a.#turn! - b.#turn!);
+    const ahead = [...this.#sleepers() ?? []].filter((call) => call.#number! < this.#number!);
+    return ahead.sort((a, b) => a.#number! - b.#number!);
   }
 
   /** The calls of this process that sleep until their turns of the same limit, if there are any. */
@@ -135,19 +135,19 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
 
   /** Ends its sleep, and gives its turn back unless it starts. */
   protected override cleanUp(isGranted: boolean): void {
-    const turn = this.#turn;
-    this.#turn = undefined;
-    if (isGranted) this.#started = turn;
+    const number = this.#number;
+    this.#number = undefined;
+    if (isGranted) this.#startedAs = number;
     const sleepers = this.#sleepers();
     if (sleepers?.delete(this) && sleepers.size === 0) {
       sleepersOf(this.spec.namespace.store.rates).delete(this.spec.keys[0]);
     }
-    if (turn !== undefined && !isGranted) this.#giveBack(turn);
+    if (number !== undefined && !isGranted) this.#giveBack(number);
   }
 
   /** Gives a turn back in the background. Without an answer, the start counts as made. */
-  #giveBack(turn: number): void {
-    this.spec.namespace.store.rates.giveBack(this, turn).catch(() => {});
+  #giveBack(number: number): void {
+    this.spec.namespace.store.rates.giveBack(this, number).catch(() => {});
   }
 }
 

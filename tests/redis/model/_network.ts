@@ -7,7 +7,7 @@ import type { Backend } from "../../../lib/redis/mod.ts";
 import { adopt, renew, verify } from "../../../lib/redis/scripts/holds.ts";
 import { inspect } from "../../../lib/redis/scripts/inspect.ts";
 import { acquire, release } from "../../../lib/redis/scripts/state_machine.ts";
-import { again, change, giveBack, start } from "../../../lib/redis/rate/scripts.ts";
+import { askAgain, change, giveBack, start } from "../../../lib/redis/rate/scripts.ts";
 import { type Script, script } from "../../../lib/redis/scripts/script.ts";
 import type { Random } from "../../_tools.ts";
 import { reply } from "./_lua.ts";
@@ -20,7 +20,7 @@ const scripts = [
   adopt,
   inspect,
   start,
-  again,
+  askAgain,
   giveBack,
   change,
   ...[acquire, release].flatMap(({ one, weighted }) => [one, weighted]),

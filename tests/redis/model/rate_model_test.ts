@@ -111,17 +111,17 @@ class Walk {
       StartAnswer,
     ];
     assert.equal(redis.wait, memory.wait);
-    if (redis.turn !== undefined && memory.turn !== undefined) {
+    if (redis.number !== undefined && memory.number !== undefined) {
       const at = performance.now() + redis.wait;
       this.#taken.push({
         request: { ...request, within: Infinity },
-        turns: [redis.turn, memory.turn],
+        turns: [redis.number, memory.number],
         at,
         back: false,
-        made: redis.wait === 0 ? redis.turn : undefined,
+        made: redis.wait === 0 ? redis.number : undefined,
       });
     } else {
-      assert.equal(redis.turn, memory.turn, "one store refuses");
+      assert.equal(redis.number, memory.number, "one store refuses");
       if (within < 0) assert.equal(redis.remaining, memory.remaining);
     }
   }
@@ -133,8 +133,8 @@ class Walk {
       if (this.#random.below(4) === 0) continue;
       for (let times = this.#random.pick([1, 1, 2]); times > 0; times--) {
         const waits = await Promise.all(this.#stores.map(async (store, i) => {
-          const answer = await store.again(taken.request, taken.turns[i]!, command());
-          return answer.turn === undefined ? assert.fail("refused") : answer.wait;
+          const answer = await store.askAgain(taken.request, taken.turns[i]!, command());
+          return answer.number === undefined ? assert.fail("refused") : answer.wait;
         }));
         assert.equal(waits[0], waits[1]);
         taken.at = performance.now() + waits[0]!;
@@ -200,8 +200,8 @@ test("a rate limit of which 250 sleepers give up from the first to the last is f
     const answers: StartAnswer[] = [];
     for (let i = 0; i < 250; i++) answers.push(await start(Infinity));
     const [first, ...sleepers] = answers;
-    for (const { turn } of sleepers) await rates.giveBack({ spec: rate, starts: [1], within: 0 }, turn!);
-    assert.deepEqual([first!.wait, (await start(-1)).turn], [0, undefined]);
+    for (const { number } of sleepers) await rates.giveBack({ spec: rate, starts: [1], within: 0 }, number!);
+    assert.deepEqual([first!.wait, (await start(-1)).number], [0, undefined]);
     assert.ok((await start(0)).wait > 8); // each command has taken 1 µs of the 10 ms
     assert.equal(redis.call("LLEN", KEYS[1]), 1);
   }));
@@ -212,10 +212,10 @@ test("a start given back with more than 200 behind it counts until its turn, the
   const rate = windowOf(1, 10);
   const start = async () => {
     const answer = await rates.start({ spec: rate, starts: [1], within: Infinity }, command());
-    return { ...answer, turn: answer.turn ?? assert.fail("no turn") };
+    return { ...answer, number: answer.number ?? assert.fail("no turn") };
   };
   const turns: number[] = [];
-  for (let i = 0; i < 222; i++) turns.push((await start()).turn);
+  for (let i = 0; i < 222; i++) turns.push((await start()).number);
   const stored = redis.call("LLEN", KEYS[1]);
   for (const back of [turns[20]!, turns[20]!]) {
     await rates.giveBack({ spec: rate, starts: [1], within: 0 }, back);
@@ -234,7 +234,7 @@ test("a bucket's start that comes too late for its caller is given back once, an
     const request = (within: number) => ({ spec: rate, starts: [1], within });
     const remaining = async () => (await store.start(request(-1), command()) as { remaining: number }).remaining;
     const turns: number[] = [];
-    for (let i = 0; i < 3; i++) turns.push((await store.start(request(0), command())).turn!);
+    for (let i = 0; i < 3; i++) turns.push((await store.start(request(0), command())).number!);
     assert.equal(await remaining(), 0);
     for (const back of [turns[1]!, turns[1]!]) await store.giveBack(request(0), back);
     assert.equal(await remaining(), 1);
@@ -266,7 +266,7 @@ test("a start counts although all those before it have been dropped", async () =
     await start(Infinity); // at 400
     redis.now += 70_000;
     const answers = [await start(0), await start(0)]; // at 420, when the first eight are over
-    assert.deepEqual(answers.map(({ turn }) => turn !== undefined), [true, false]);
+    assert.deepEqual(answers.map(({ number }) => number !== undefined), [true, false]);
   }
 });
 
@@ -275,10 +275,10 @@ test("a start that is given back twice takes none of another call with the same 
   const rate = windowOf(3, 10);
   const start = async () => {
     const answer = await rates.start({ spec: rate, starts: [1], within: Infinity }, command());
-    return { ...answer, turn: answer.turn ?? assert.fail("no turn") };
+    return { ...answer, number: answer.number ?? assert.fail("no turn") };
   };
   const turns: number[] = [];
-  for (let i = 0; i < 6; i++) turns.push((await start()).turn);
+  for (let i = 0; i < 6; i++) turns.push((await start()).number);
   for (let times = 0; times < 2; times++) await rates.giveBack({ spec: rate, starts: [1], within: 0 }, turns[4]!);
   assert.deepEqual([(await start()).wait, (await start()).wait].map(Math.round), [10, 20]);
 });
