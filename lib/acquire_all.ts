@@ -153,6 +153,7 @@ function giveBack(guards: readonly AnyGuard[], locks: readonly OrderedLock<unkno
 class Group implements GuardGroup<readonly AnyGuard[]> {
   readonly #guards: readonly AnyGuard[];
   readonly #locks: readonly OrderedLock<unknown>[];
+  /** Set by the first call of `release`. */
   #released: Promise<void> | undefined;
   #controller: AbortController | undefined;
 

@@ -108,7 +108,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     this.#results.discard();
     this.#begin();
     this.#stop();
-    if (this.#earlyEnd?.isFailure === false) this.#earlyEnd = undefined;
+    if (this.#earlyEnd?.isFailure === false) this.#earlyEnd = undefined; // only a failure is thrown here
     return this.next();
   }
 

@@ -101,13 +101,13 @@ export class Results<R> {
    * Ends all waiting reads, because no more results come. The first read rejects with the error, if any. Returns
    * whether a read got the error.
    */
-  end(end: { readonly error: unknown } | undefined): boolean {
+  end(earlyEnd: { readonly error: unknown } | undefined): boolean {
     const [firstReader, ...others] = this.#readers;
     if (firstReader === undefined) return false;
     this.#readers = [];
-    firstReader(end === undefined ? { value: undefined, done: true } : new Rejection(end.error));
+    firstReader(earlyEnd === undefined ? { value: undefined, done: true } : new Rejection(earlyEnd.error));
     for (const reader of others) reader({ value: undefined, done: true });
-    return end !== undefined;
+    return earlyEnd !== undefined;
   }
 
   /** Drops all results: none will be read. */

@@ -97,7 +97,7 @@ function sweep(state: ShutdownState): number {
 /** Aborts `forced`. All work in flight counts as cut, even if it then ends at once. */
 export function force(state: ShutdownState, reason: Error, cause: string): void {
   if (state.forced.aborted) return;
-  const labels = state.pending();
+  const labels = state.pendingLabels();
   for (const entry of state.inFlight) if (entry.count > 0) state.cut.add(entry);
   abortServers(state.forcing, reason);
   warnForced(cause, labels);

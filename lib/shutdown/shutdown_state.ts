@@ -194,7 +194,7 @@ export class ShutdownState {
   }
 
   /** The labels of the work that would be cut now: the work in flight and the present clean-up step. */
-  pending(): string[] {
+  pendingLabels(): string[] {
     return this.labels().concat(this.step ?? []);
   }
 

@@ -44,7 +44,7 @@ export function warnInWorker(signals: readonly string[]): void {
 /** Prints a line if the process ends before the returned function is called, when warnings would come too late. */
 export function watchExit(state: ShutdownState): () => void {
   return onProcess("exit", () => {
-    const work = workText("in flight", state.pending());
+    const work = workText("in flight", state.pendingLabels());
     console.error(`[INTERLOCK_CUT_SHORT] Warning: Process ends during its shutdown; ${work}`);
   });
 }

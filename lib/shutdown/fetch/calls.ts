@@ -56,6 +56,6 @@ export class Call extends InFlight {
 }
 
 /** The calls in flight. */
-export function calls({ inFlight }: ShutdownState): Call[] {
+export function callsInFlight({ inFlight }: ShutdownState): Call[] {
   return [...inFlight].filter((entry) => entry instanceof Call);
 }

@@ -47,13 +47,13 @@ export class Http1Connections {
   /** The open connections by their sockets. */
   readonly open: Map<SocketLike, Connection> = new Map();
   /** One listener for all connections: a closure for each would be most of an idle connection's cost. */
-  readonly #closed: (this: SocketLike) => void;
+  readonly #onClosed: (this: SocketLike) => void;
 
   constructor(state: ShutdownState, label: LabelOf<NodeRequestLike>) {
     this.#state = state;
     this.#label = label;
     const { open } = this;
-    this.#closed = function (this: SocketLike) {
+    this.#onClosed = function (this: SocketLike) {
       open.get(this)?.endAll();
       open.delete(this);
     };
@@ -64,7 +64,7 @@ export class Http1Connections {
     let connection = this.open.get(socket);
     if (connection === undefined) {
       this.open.set(socket, connection = new Connection(this.#state, socket));
-      socket.on("close", this.#closed);
+      socket.on("close", this.#onClosed);
     }
     return connection;
   }
