@@ -48,7 +48,7 @@ export async function runHolding<T>(
   const lease = await acquire();
   let result: T;
   try {
-    result = await (hook === undefined ? fn(lease) : hook.run(LeaseHandle.callOf(lease), () => fn(lease)));
+    result = await (hook === undefined ? fn(lease) : hook.run(LeaseHandle.grantOf(lease), () => fn(lease)));
   } catch (error) {
     // If this fails, the lease expires. The caller must see the first error.
     await lease.release().catch(() => {});

@@ -56,8 +56,8 @@ export function mayHaveRun(error: unknown): boolean {
  * RedisError.
  */
 export class UnknownOutcomeError extends RedisError {
-  constructor(act: string, cause: unknown) {
-    super(`Cannot ${act}: the outcome is not known, because an answer is missing (${messageOf(cause)})`, {
+  constructor(operation: string, cause: unknown) {
+    super(`Cannot ${operation}: the outcome is not known, because an answer is missing (${messageOf(cause)})`, {
       cause: withoutArguments(cause),
     });
   }
@@ -103,14 +103,14 @@ const explanations: Readonly<Record<string, string>> = {
 };
 
 /** Passing errors: a failover, a restart or a long script. */
-const passing = new Set(["LOADING", "BUSY", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "UNBLOCKED", "NOREPLICAS"]);
+const passingCodes = new Set(["LOADING", "BUSY", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "UNBLOCKED", "NOREPLICAS"]);
 
 /** Whether a retry can help: the server did not refuse, or refuses only for now. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof RedisError) return error instanceof UnansweredError || error instanceof PassingError;
   const code = codeOf(error);
   if (/in subscriber mode/.test(messageOf(error))) return false; // the application has subscribed with this client
-  return code === "" || passing.has(code) || /^-?ERR max number of clients/.test(messageOf(error));
+  return code === "" || passingCodes.has(code) || /^-?ERR max number of clients/.test(messageOf(error));
 }
 
 /** The members of a client's error that can hold arguments; `command` and `lastNodeError` are from ioredis. */
@@ -138,18 +138,18 @@ export function withoutArguments(error: unknown): unknown {
 }
 
 /** Describes a failure, with the client's error as its cause. */
-export function explain(act: string, error: unknown): RedisError {
-  const inner = error instanceof StateError;
-  if (error instanceof RedisError && !inner) return error;
+export function explain(operation: string, error: unknown): RedisError {
+  const isState = error instanceof StateError;
+  if (error instanceof RedisError && !isState) return error;
   const known = explanations[codeOf(error)];
-  const state = inner ? messageOf(error) : known === undefined ? inWords(error) : `${known} (${replyOf(error)})`;
-  const cause = inner && error.cause !== undefined ? error.cause : withoutArguments(error);
-  return new RedisError(`Cannot ${act}: ${state}`, { cause });
+  const reason = isState ? messageOf(error) : known === undefined ? inWords(error) : `${known} (${replyOf(error)})`;
+  const cause = isState && error.cause !== undefined ? error.cause : withoutArguments(error);
+  return new RedisError(`Cannot ${operation}: ${reason}`, { cause });
 }
 
 /** Resolves as `answer` does, or rejects with the failure described. */
-export function explained<T>(act: string, answer: Promise<T>): Promise<T> {
-  return answer.catch((error) => Promise.reject(explain(act, error)));
+export function explained<T>(operation: string, answer: Promise<T>): Promise<T> {
+  return answer.catch((error) => Promise.reject(explain(operation, error)));
 }
 
 function inWords(error: unknown): string {

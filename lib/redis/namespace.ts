@@ -27,8 +27,8 @@ export class Namespace {
     this.renewer = new LeaseRenewer(store);
   }
 
-  /** The group of all resources that share their state in the store, for diagnostics. */
-  groupOf(keys: readonly [string, ...string[]]): string {
+  /** For diagnostics: the key of the group of all resources that share their state in the store. */
+  groupKeyOf(keys: readonly [string, ...string[]]): string {
     return `${this.#number} ${keys[0]}`;
   }
 }

@@ -119,12 +119,12 @@ export class RedisRateLimiter {
     const isList = typeof first === "object";
     const options = (isList ? second : third) as RedisRateLimiterOptions | undefined;
     const prefix = prefixOf(options);
-    const terms = isList ? readList(first, options?.kind) : [readTerms(first, second, options?.kind)];
-    for (const { interval } of terms) {
+    const budgets = isList ? readList(first, options?.kind) : [readTerms(first, second, options?.kind)];
+    for (const { interval } of budgets) {
       must(interval <= MOST_MS, "interval", "be at most 31 days in milliseconds", interval, RangeError);
     }
     this.#backend = backend;
-    this.#spec = specOf(namespaceOf(backend, prefix), name, terms);
+    this.#spec = specOf(namespaceOf(backend, prefix), name, budgets);
   }
 
   /** Its name. */
@@ -285,7 +285,7 @@ export class RedisRateLimiter {
 function specOf(namespace: Namespace, name: string, budgets: readonly Terms[], key?: string): RateSpec {
   const keys = rateKeysOf(namespace.prefix, name, key);
   const what = `rate limiter ${quote(name)}${key === undefined ? "" : ` for key ${quote(key)}`}`;
-  const facts = { kind: "redis-rate-limiter", isHeld: false, isRemote: true, group: namespace.groupOf(keys) };
+  const facts = { kind: "redis-rate-limiter", isHeld: false, isRemote: true, group: namespace.groupKeyOf(keys) };
   const resource = { ...facts, name, ...key !== undefined && { key } };
   return { namespace, keys, budgets, what, resource };
 }

@@ -48,7 +48,7 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
   #heartbeatAt = 0;
   #lifeEndsAt = Infinity;
   /** The number of gaps in messages when the last command was sent. */
-  #gaps = 0;
+  #gapsAtSending = 0;
 
   constructor(spec: ResourceSpec, limits: WaitOptions | undefined, adopts?: string) {
     super(spec, spec.weight, limits, spec.settings.ttl);
@@ -68,7 +68,7 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
     const { store, subscription } = this.spec.namespace;
     // Add it now: a push can arrive before the answer.
     if (this.waits && subscription.live) subscription.add(this.id, this);
-    this.#gaps = subscription.gaps;
+    this.#gapsAtSending = subscription.gaps;
     return store.acquire(this, command);
   }
 
@@ -114,7 +114,7 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
     const pushed = this.#pushed;
     this.#pushed = 0;
     if (pushed !== 0) return this.granted(pushed);
-    if (this.#gaps === subscription.gaps) {
+    if (this.#gapsAtSending === subscription.gaps) {
       if (answer.isUnsubscribed) subscription.restart();
     } else if (subscription.isFirst(this)) return this.ask(); // it may have been granted without a message
     this.reschedule();

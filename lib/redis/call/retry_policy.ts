@@ -17,9 +17,11 @@ export class RetryPolicy {
   readonly endsAt: number;
   readonly #ttl: number;
   /** Whether the call has neither timeout nor signal. */
-  readonly #endless: boolean;
+  readonly #isUnlimited: boolean;
+  /** The number of failed commands since the last answer. */
   #failures = 0;
-  #late = 0;
+  /** The number of grants in a row that came after their own end. */
+  #lateGrants = 0;
   /** When the client took the first of the commands that have failed since an answer. */
   failingSince: number | undefined;
   /** The reason why the last commands failed; undefined after an answer. */
@@ -31,23 +33,23 @@ export class RetryPolicy {
   constructor(ttl: number, { signal, timeout = Infinity }: WaitOptions) {
     this.#ttl = ttl;
     this.endsAt = now() + (timeout || ONE_ATTEMPT); // a round trip does not count as waiting, but is bounded too
-    this.#endless = timeout === Infinity && signal === undefined;
+    this.#isUnlimited = timeout === Infinity && signal === undefined;
   }
 
   /** The milliseconds that the next command may take. */
   get limit(): number {
     const time = now();
-    const usual = commandLimit(this.#ttl, LEAST_LIMIT.acquire);
-    return Math.max(1, Math.min(usual, this.endsAt - time, this.#failsAt(time) - time));
+    const usualLimit = commandLimit(this.#ttl, LEAST_LIMIT.acquire);
+    return Math.max(1, Math.min(usualLimit, this.endsAt - time, this.#failsAt(time) - time));
   }
 
   /** Called when a grant has come after its own end. Returns whether to ask again at once. */
   grantedTooLate(): boolean {
-    return this.#late++ < MOST_LATE;
+    return this.#lateGrants++ < MOST_LATE;
   }
 
   answered(): void {
-    this.#failures = this.#late = 0;
+    this.#failures = this.#lateGrants = 0;
     this.failingSince = this.failure = undefined;
   }
 
@@ -63,7 +65,8 @@ export class RetryPolicy {
     return time < end ? Math.min(time + wait, end) : undefined;
   }
 
+  /** When a call without limits fails if no answer comes; Infinity for any other call. */
   #failsAt(time: number): number {
-    return this.#endless ? (this.failingSince ?? time) + Math.max(this.#ttl, LEAST_TRYING) : Infinity;
+    return this.#isUnlimited ? (this.failingSince ?? time) + Math.max(this.#ttl, LEAST_TRYING) : Infinity;
   }
 }

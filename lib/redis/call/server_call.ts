@@ -47,12 +47,14 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
   readonly #timeout: number;
   /** Local time at which it times out. */
   readonly endsAt: number;
+  /** Whether it asks once, and resolves to undefined if the resource is taken. */
   readonly #isTry: boolean;
   /** Created when it is first set: a call that is granted at once needs none. */
   #timer: Timer | undefined;
-  #aborting: Cancellation | undefined;
+  #cancellation: Cancellation | undefined;
   #resolve!: (result: T | undefined) => void;
   #reject!: (error: unknown) => void;
+  /** Whether observers have seen it wait. */
   #isReported = false;
 
   static {
@@ -61,15 +63,15 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
 
   /**
    * @param limits Undefined for a try, which asks once.
-   * @param tries Milliseconds for which a call without other limits tries.
+   * @param tryingMs Milliseconds for which a call without other limits tries.
    */
-  constructor(spec: S, permits: number, limits: WaitOptions | undefined, tries: number) {
+  constructor(spec: S, permits: number, limits: WaitOptions | undefined, tryingMs: number) {
     this.spec = spec;
     this.permits = permits;
     this.#isTry = limits === undefined;
     this.#timeout = limits?.timeout ?? Infinity;
     this.waits = this.retries = !this.#isTry && this.#timeout > 0;
-    this.retry = new RetryPolicy(tries, limits ?? {});
+    this.retry = new RetryPolicy(tryingMs, limits ?? {});
     this.endsAt = this.#timeout > 0 ? this.retry.endsAt : Infinity; // without waiting, the limit of its command is enough
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -80,7 +82,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
   /** Call it at the end of the constructor. */
   protected begin(signal: AbortSignal | undefined): void {
     if (hook !== undefined) hook.begin(this);
-    if (signal !== undefined) this.#aborting = onCancel({ signal }, () => this.fail(reasonOf(signal), "aborted"));
+    if (signal !== undefined) this.#cancellation = onCancel({ signal }, () => this.fail(reasonOf(signal), "aborted"));
     this.ask();
   }
 
@@ -235,7 +237,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
   /** Called before its promise is settled. */
   #end(isGranted = false): void {
     this.settled = true;
-    this.#aborting?.end();
+    this.#cancellation?.end();
     this.#timer?.clear();
     this.cleanUp(isGranted);
     this.#endCommand();

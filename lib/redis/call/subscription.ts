@@ -28,7 +28,7 @@ export interface Listener {
 /**
  * The number of waiters per queue that ask at once after a gap in messages. The rest follow later, to avoid a storm.
  */
-const FIRST = 3;
+const ASK_AT_ONCE = 3;
 
 export class Subscription {
   readonly #store: Store;
@@ -98,6 +98,7 @@ export class Subscription {
     }
   }
 
+  /** Called when messages can arrive, or need not: there is nothing to warn of. */
   #noteWorking(): void {
     this.#unsubscribedSince = this.#overdueAt = Infinity;
     this.#failure = undefined;
@@ -132,8 +133,8 @@ export class Subscription {
     this.#firstOf(queue)?.checkTurn();
   }
 
-  /** Lets the first waiters of each queue ask at once, and the rest soon. */
-  #checkTurns(first = FIRST): void {
+  /** Lets the `first` waiters of each queue ask at once, and the rest soon. */
+  #checkTurns(first = ASK_AT_ONCE): void {
     for (const queue of this.#queues.values()) {
       [...queue].forEach((listener, i) => listener.checkTurn(i < first ? undefined : GAP_SPREAD));
     }
@@ -157,7 +158,7 @@ export class Subscription {
   }
 
   #started(attempt: object, stop: Unsubscribe): void {
-    if (attempt !== this.#current) return void ignoreErrors(stop);
+    if (attempt !== this.#current) return void stopQuietly(stop);
     this.#current.stop = stop;
     this.#unconfirmed = 0;
     this.#noteWorking();
@@ -217,7 +218,7 @@ export class Subscription {
   #end(): void {
     const stop = this.#current?.stop;
     this.#current = undefined;
-    void ignoreErrors(stop);
+    void stopQuietly(stop);
   }
 
   /** Ends the subscription with its client. The adapter closes the connections that it opened. */
@@ -229,8 +230,8 @@ export class Subscription {
   }
 }
 
-/** Ending a subscription fails only if its connection is gone. */
-async function ignoreErrors(stop: Unsubscribe | undefined): Promise<void> {
+/** Calls `stop`, which fails only if the connection is gone. */
+async function stopQuietly(stop: Unsubscribe | undefined): Promise<void> {
   try {
     await stop?.();
   } catch { /* see above */ }

@@ -83,7 +83,7 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
       return cluster ? undefined : main.present;
     },
     get failure() {
-      return heldBack(connection) ?? failure;
+      return heldBackError(connection) ?? failure;
     },
     subscriberFailure: undefined as unknown,
     losses: 0,
@@ -137,7 +137,7 @@ function noteClusterFailures(connection: Connection, note: NoteFailure): void {
 }
 
 /** Why a cluster client sends no command, or sends it again later. */
-function heldBack({ delayQueue }: Connection): UnansweredError | undefined {
+function heldBackError({ delayQueue }: Connection): UnansweredError | undefined {
   const { tryagain, clusterdown } = delayQueue?.queues ?? {};
   if (!tryagain && !clusterdown) return undefined;
   return new UnansweredError(HELD_BACK[tryagain ? "tryagain" : "clusterdown"]);
@@ -172,11 +172,11 @@ function noteLosses(connection: Connection, main: MainConnection, onLoss: () => 
  * The adapter subscribes before the connection is up, which needs an offline queue. It also subscribes again after each
  * reconnection: if ioredis did, the error of another lost connection would never be caught.
  */
-const OVERRIDE = { enableOfflineQueue: true, autoResubscribe: false };
+const DUPLICATE_OPTIONS = { enableOfflineQueue: true, autoResubscribe: false };
 
 function subscriber(client: IoRedisClient, main: MainConnection, noteFailure: NoteFailure): Subscribe {
   return async (channel, onMessage, onGap, onEnd = () => {}) => {
-    const duplicate = client.duplicate(OVERRIDE) as Connection;
+    const duplicate = client.duplicate(DUPLICATE_OPTIONS) as Connection;
     duplicate.on("error", noteFailure); // it reconnects by itself
     duplicate.on("ready", () => noteFailure());
     duplicate.on("connect", () => duplicate.stream?.unref?.());

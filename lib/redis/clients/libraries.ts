@@ -17,7 +17,7 @@ const UPSTASH = "a client of @upstash/redis, which has no connection: use anothe
 const SERVER_URL = "the URL of a server: pass a client that connects to it";
 
 /** Members that a value has or lacks ("!"), and its description with the remedy; the most specific shapes first. */
-const libraries: readonly (readonly [members: string, words: string])[] = [
+const shapes: readonly (readonly [members: string, description: string])[] = [
   ["then catch", "a promise: await it first"],
   ["createClient", A_MODULE],
   ["Redis Cluster", A_MODULE],
@@ -43,8 +43,8 @@ export function isNodeRedis4(client: object): boolean {
 export function recognize(client: unknown): string | undefined {
   if (typeof client === "string" && /:\/\/|@/.test(client)) return SERVER_URL;
   if ((typeof client !== "object" && typeof client !== "function") || client === null) return undefined;
-  const [, words] = libraries.find(([members]) => hasMembers(client, members)) ?? [];
-  return words ?? (typeof client === "function" ? A_FUNCTION : undefined);
+  const [, description] = shapes.find(([members]) => hasMembers(client, members)) ?? [];
+  return description ?? (typeof client === "function" ? A_FUNCTION : undefined);
 }
 
 function hasMembers(client: object, members: string): boolean {

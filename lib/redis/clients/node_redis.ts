@@ -71,8 +71,8 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   checkSentinel(client, push && maker === "createSentinel");
   checkPush(client, push, ["subscribe"]);
   const events = client as unknown as Client;
-  const quick = isSingle ? withoutTimeouts(events) : client;
-  const target = () => events.isReady ? quick : client;
+  const quickClient = isSingle ? withoutTimeouts(events) : client;
+  const targetClient = () => events.isReady ? quickClient : client;
   const noteFailure = (error: unknown) => backend.subscriberFailure = error;
   let wasOpen = client.isOpen;
   const send = (command: () => Promise<unknown>) => {
@@ -86,9 +86,9 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   const [main, gaps] = [new MainConnection(), new Callbacks()];
   const backend = {
     evalsha: (sha: string, keys: string[], args: string[]) =>
-      send(() => target().evalSha(sha, { keys, arguments: args })),
+      send(() => targetClient().evalSha(sha, { keys, arguments: args })),
     eval: (script: string, keys: string[], args: string[]) =>
-      send(() => target().eval(script, { keys, arguments: args })),
+      send(() => targetClient().eval(script, { keys, arguments: args })),
     ...push && { subscribe: isCluster ? clusterSubscriber(events, gaps) : subscriber(client, main, noteFailure) },
     library: nameOf(client, maker),
     get connection() {
@@ -147,8 +147,8 @@ function checkSentinel(client: object, pushes: boolean): void {
  */
 function withoutTimeouts(client: Client): NodeRedisClient {
   const options = client.options?.commandOptions;
-  const found = options?.timeout === undefined && client.withCommandOptions?.({ ...options, timeout: undefined });
-  return (found || client) as unknown as NodeRedisClient;
+  const untimed = options?.timeout === undefined && client.withCommandOptions?.({ ...options, timeout: undefined });
+  return (untimed || client) as unknown as NodeRedisClient;
 }
 
 /**

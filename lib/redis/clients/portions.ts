@@ -1,8 +1,8 @@
 /**
  * Hands over the commands of one step of the event loop in portions. Of thousands of commands in one step, a client would
  * read the first answer after it has written the last command: meanwhile the server would idle, leases would age, and
- * renewals would wait. Invariants: commands keep their order, behind urgent ones; at most {@linkcode MOST} are handed
- * over in one step; while the process is busy, at most {@linkcode MOST_WHEN_BUSY} until they are answered, or for
+ * renewals would wait. Invariants: commands keep their order, behind urgent ones; at most {@linkcode MOST_AT_ONCE} are
+ * handed over in one step; while the process is busy, at most {@linkcode MOST_WHEN_BUSY} until they are answered, or for
  * {@linkcode SILENCE} ms.
  *
  * @module
@@ -12,7 +12,7 @@ import { promised } from "../../internal/check.ts";
 import { clockInForce } from "../../internal/timers.ts";
 import { SILENCE } from "../times.ts";
 
-const MOST = 16;
+const MOST_AT_ONCE = 16;
 const MOST_WHEN_BUSY = 250;
 
 /** The process is busy after a step of so many milliseconds, or when so many commands wait. */
@@ -24,9 +24,10 @@ const { setImmediate } = globalThis as { setImmediate?: (fn: () => void) => void
 
 export class Portions {
   // A command in a queue implies that the end of a portion is awaited
-  #room = MOST;
-  #isAwaited = false;
-  #began = 0;
+  /** The number of commands that the present portion still takes. */
+  #room = MOST_AT_ONCE;
+  #isEndAwaited = false;
+  #beganAt = 0;
   readonly #urgent: (() => Promise<unknown>)[] = [];
   readonly #waiting: (() => Promise<unknown>)[] = [];
 
@@ -46,22 +47,23 @@ export class Portions {
   #handOver<T>(command: () => Promise<T>): Promise<T> {
     this.#room--;
     const answer = promised(command);
-    if (!this.#isAwaited) {
-      this.#isAwaited = true;
-      this.#began = performance.now();
+    if (!this.#isEndAwaited) {
+      this.#isEndAwaited = true;
+      this.#beganAt = performance.now();
       // Scheduled after the command, so that the client, which waits for the same moment, comes first.
       setImmediate!(() => this.#next());
     }
     return answer;
   }
 
+  /** Ends a portion, and hands over the next one. */
   #next(): void {
-    const isBusy = performance.now() - this.#began > BUSY.ms || this.#waiting.length > BUSY.waiting;
-    const most = this.#room = isBusy ? MOST_WHEN_BUSY : MOST;
+    const isBusy = performance.now() - this.#beganAt > BUSY.ms || this.#waiting.length > BUSY.waiting;
+    const most = this.#room = isBusy ? MOST_WHEN_BUSY : MOST_AT_ONCE;
     const portion = this.#urgent.splice(0, most);
     portion.push(...this.#waiting.splice(0, most - portion.length));
-    const followsAnswers = this.#isAwaited = isBusy && portion.length > 0;
-    this.#began = performance.now();
+    const followsAnswers = this.#isEndAwaited = isBusy && portion.length > 0;
+    this.#beganAt = performance.now();
     const answers = portion.map((handOver) => handOver());
     // Of steps that follow each other by `setImmediate`, Deno reads sockets in one of 61 only (2.9.6).
     if (followsAnswers) void pause(SILENCE, undefined, true, Promise.allSettled(answers)).then(() => this.#next());

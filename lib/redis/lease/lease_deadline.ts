@@ -28,7 +28,8 @@ export class LeaseDeadline {
   readonly #renewsUntil: number;
   /** The clocks' difference when the last confirmed command was sent. */
   #wallAhead: number;
-  #doubted = false;
+  /** Whether the clocks disagreed at the last check, so that a renewal was already asked for. */
+  #isDoubted = false;
 
   /** @param trustedFrom When the command that confirmed the hold was sent. */
   constructor({ ttl, renew }: Settings, trustedFrom: Moment) {
@@ -48,11 +49,11 @@ export class LeaseDeadline {
    * clock was set: a renewal is then due immediately, once.
    */
   checkClocks(): boolean {
-    const apart = Math.abs(moment().wallAhead - this.#wallAhead);
-    const doubt = apart > clockTolerance(this.ttl) && Date === PlatformDate;
-    if (doubt && !this.#doubted) this.#renewAt(now(), this.renewAt);
-    this.#doubted = doubt;
-    return !doubt;
+    const difference = Math.abs(moment().wallAhead - this.#wallAhead);
+    const isDoubtful = difference > clockTolerance(this.ttl) && Date === PlatformDate;
+    if (isDoubtful && !this.#isDoubted) this.#renewAt(now(), this.renewAt);
+    this.#isDoubted = isDoubtful;
+    return !isDoubtful;
   }
 
   /**
@@ -101,14 +102,16 @@ export class LeaseDeadline {
 
   #trustClocksOf({ wallAhead }: Moment): void {
     if (Math.abs(wallAhead - this.#wallAhead) > CLOCK_ROUNDING) this.#wallAhead = wallAhead;
-    this.#doubted = false;
+    this.#isDoubted = false;
   }
 
+  /** Sets the deadline, and the renewal after a third of the ttl. */
   #set(at: number): void {
     this.at = at;
     this.#renewAt(at - this.ttl * 2 / 3);
   }
 
+  /** Sets the next renewal; to `otherwise` if the lease is no longer renewed at that time. */
   #renewAt(time: number, otherwise = Infinity): void {
     const isAsked = this.number > this.#confirmedNumber; // an extension is tried again, even if the lease is not renewed
     this.renewAt = isAsked || time <= this.#renewsUntil ? time : otherwise;

@@ -22,8 +22,8 @@ export class LeaseHandle implements Lease {
     this.#hold = new LeaseHold(grant);
   }
 
-  /** Returns the hook's `call` for a lease. */
-  static callOf(lease: Lease): object {
+  /** Returns the grant of a lease, which is the hook's `call`; a lease of another class stands for itself. */
+  static grantOf(lease: Lease): object {
     return lease instanceof LeaseHandle ? lease.#hold.grant : lease;
   }
 

@@ -102,7 +102,7 @@ export class LeaseHold implements RenewableLease {
       return false;
     }
     this.#end = "released";
-    this.#ended(false);
+    this.#afterEnd(false);
     return await release(spec, id, deadline.at);
   }
 
@@ -117,17 +117,19 @@ export class LeaseHold implements RenewableLease {
     if (this.#end !== undefined) return;
     const options = cause === undefined ? undefined : { cause };
     const error = this.#end = new LeaseLostError(`Cannot keep ${this.spec.what}: ${reason}`, options);
-    this.#ended(true);
+    this.#afterEnd(true);
     if (!isExpected) warnOfLoss(this.spec.namespace.store, error);
     this.#controller?.abort(error);
   }
 
-  #ended(isLost: boolean): void {
+  /** Called once when it has ended: stops its renewal, and reports the end. */
+  #afterEnd(isLost: boolean): void {
     this.spec.namespace.renewer.delete(this);
     if (this.#extensions.length > 0) this.#settleExtensions(Infinity, this.#refusal());
     if (hook !== undefined) hook.release(this.spec.resource, this.grant, isLost);
   }
 
+  /** Called when its time is over: finds the reason, and loses it. */
   #expire(): void {
     const { namespace: { store }, settings: { renew } } = this.spec;
     const isAsked = this.#askedAt !== undefined;
@@ -219,6 +221,7 @@ export class LeaseHold implements RenewableLease {
     this.#renewAgain();
   }
 
+  /** Called when the server does not know this hold. */
   #loseUnknown(): void {
     this.#lose("Redis no longer knows this hold: its data is gone, or there is another holder now");
   }

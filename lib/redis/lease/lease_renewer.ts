@@ -41,7 +41,7 @@ export class LeaseRenewer {
   readonly #leases = new Set<RenewableLease>();
   readonly #timer = new Timer((at) => this.#checkAll(firing(at)));
   /** Whether each command may have keys of one name only. Set by the server's refusal if the client does not know. */
-  #single: boolean;
+  #onePerCommand: boolean;
 
   static {
     exposeState(LeaseRenewer, (renewer) => [renewer.#leases, renewer.#timer]);
@@ -49,7 +49,7 @@ export class LeaseRenewer {
 
   constructor(store: Store) {
     this.#store = store;
-    this.#single = store.backend.cluster === true;
+    this.#onePerCommand = store.backend.cluster === true;
     onCancel({ signal: store.closing }, () => {
       for (const lease of [...this.#leases]) lease.close();
     });
@@ -67,7 +67,7 @@ export class LeaseRenewer {
   #checkAll(time: number): void {
     const due = [...this.#leases].filter((lease) => lease.checkDue(time)); // the end of one may end others
     this.#timer.advance([...this.#leases].reduce((first, { nextCheck }) => Math.min(first, nextCheck), Infinity));
-    const size = this.#single ? 1 : BATCH;
+    const size = this.#onePerCommand ? 1 : BATCH;
     for (let from = 0; from < due.length; from += size) void this.renew(due.slice(from, from + size));
   }
 
@@ -88,7 +88,7 @@ export class LeaseRenewer {
     } catch (error) {
       // Bad data of one lease must not end the other leases.
       if (error instanceof DataError && batch.length > 1) return batch.forEach((lease) => void this.renew([lease]));
-      if (codeOf(error) === "CROSSSLOT") this.#single = true;
+      if (codeOf(error) === "CROSSSLOT") this.#onePerCommand = true;
       batch.forEach((lease, i) => lease.failRenewal(holds[i]!.number, error, isLate));
     }
   }

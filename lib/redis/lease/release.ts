@@ -12,12 +12,12 @@ import { within } from "../store/commands.ts";
 import type { Was } from "../store/store.ts";
 import { backoff, commandLimit, LEAST_LIMIT, LEAST_RELEASING, now } from "../times.ts";
 
-/** Gives back a hold that is trusted until the given time otherwise. */
-export async function release(spec: ResourceSpec, id: string, until: number): Promise<boolean> {
+/** Gives back a hold that would be trusted until the given time; tries until then, or for a minimum time. */
+export async function release(spec: ResourceSpec, id: string, trustedUntil: number): Promise<boolean> {
   const { namespace: { store, store: { backend } }, what } = spec;
-  const endsAt = Math.max(until, now() + LEAST_RELEASING);
+  const endsAt = Math.max(trustedUntil, now() + LEAST_RELEASING);
   const answers: Promise<Was>[] = []; // the answer to any attempt counts, even if it is late
-  let lost: unknown; // why an attempt that may have run has no answer
+  let missingAnswer: unknown; // why an attempt that may have run has no answer
   for (let attempt = 0;; attempt++) {
     const { losses } = backend;
     try {
@@ -29,21 +29,21 @@ export async function release(spec: ResourceSpec, id: string, until: number): Pr
       if (was === "held") return true;
       // The client may have sent it again, so that the first run has no answer.
       if (backend.losses !== losses) {
-        lost ??= new NoAnswerError("the connection was lost while the command was in flight");
+        missingAnswer ??= new NoAnswerError("the connection was lost while the command was in flight");
       }
       break;
     } catch (error) {
-      if (mayHaveRun(error)) lost ??= error;
+      if (mayHaveRun(error)) missingAnswer ??= error;
       else if (!store.mayPass?.(error)) throw explain(`release ${what}`, error);
     }
     if (backend.closed || now() >= endsAt) break;
     await pause(backoff(attempt), store.closing);
   }
-  if (lost === undefined) return false;
+  if (missingAnswer === undefined) return false;
   const held = firstHeld(answers).catch(() => undefined);
   const rest = Math.max(0, endsAt - now());
   if (!backend.closed && await Promise.race([held, pause(rest, store.closing, true, held)])) return true;
-  throw new UnknownOutcomeError(`release ${what}`, lost);
+  throw new UnknownOutcomeError(`release ${what}`, missingAnswer);
 }
 
 /** Resolves once one of the answers shows that it gave the hold back, or rejects once none does. */

@@ -23,8 +23,8 @@ end
 `;
 
 /**
- * KEYS: state, and lives. ARGV: m for a lock or w, then id. Returns the remaining microseconds of the hold; 0 or less: not
- * held.
+ * KEYS: state, and lives. ARGV: m for a lock or w for several holders, then id. Returns the remaining microseconds of the
+ * hold; 0 or less: not held.
  */
 export const verify: Script = script(`${clock}
 local isLock, id, hold, rest = sub(ARGV[1], 1, 1) == 'm', sub(ARGV[1], 2), nil, 0
@@ -41,18 +41,18 @@ return { math.floor(rest * 1000) }
  * ttl. Returns for each: 1, or 0 not held, or 2 late.
  */
 export const renew: Script = script(`${commands}${time}${stamp}${writing}
-local out, k, scores = {}, 1, {}
+local results, k, scores = {}, 1, {}
 for a, text in ipairs(ARGV) do
   local isLock, id, number, ms = sub(text, 1, 1) == 'm', sub(text, 2, 22), sub(text, 23, 30), sub(text, 31) + 0
   local hold, rest, state, alive, life = nil, 0, KEYS[k], KEYS[k + 1], ms + ${IDLE}
   k = k + (isLock and 1 or 2)
   ${find("state", "alive")}
-  local set = rest > 0 and (isLock and sub(hold, 60, 67) or sub(hold, 17, 24))
-  out[a] = set and (number < set and 2 or 1) or 0
-  if set and number >= set then
+  local sets = rest > 0 and (isLock and sub(hold, 60, 67) or sub(hold, 17, 24))
+  results[a] = sets and (number < sets and 2 or 1) or 0
+  if sets and number >= sets then
     if isLock then
       call('PEXPIRE', state, life)
-      if number > set then call('SETRANGE', state, '59', number) end
+      if number > sets then call('SETRANGE', state, '59', number) end
     else
       scores[ms] = scores[ms] or n16(now + ms * 1000)
       if keep(state, life) then keep(alive, life) end
@@ -60,11 +60,11 @@ for a, text in ipairs(ARGV) do
         keep(state, life, true) -- cannot grow, which lets the others pass maxmemory
         call('ZADD', alive, 'XX', scores[ms], ${memberOf("id", "hold")})
       end
-      if number > set then call('HSET', state, id, sub(hold, 1, 16) .. number .. sub(hold, 25)) end
+      if number > sets then call('HSET', state, id, sub(hold, 1, 16) .. number .. sub(hold, 25)) end
     end
   end
 end
-return out
+return results
 `);
 
 /**
@@ -77,9 +77,9 @@ return out
 export const adopt: Script = script(`${commands}${time}${stamp}${writing}
 local isLock, me, id, hold, rest = not KEYS[2], ARGV[1], ARGV[2], nil, 0
 ${find("KEYS[1]", "KEYS[2]")}
-local last
-if isLock then last = hold and sub(hold, 39, 59) else last = call('HGET', KEYS[1], 'r') end
-if last == me then return { -2 } end
+local released
+if isLock then released = hold and sub(hold, 39, 59) else released = call('HGET', KEYS[1], 'r') end
+if released == me then return { -2 } end
 if rest <= 0 then
   id = me
   ${find("KEYS[1]", "KEYS[2]")}

@@ -20,7 +20,7 @@ const MOST_WAITERS = 1000;
  * …) and their number, without the dead ones found, and the next cursor ("" after the last page).
  */
 export const inspect: Script = script(`${clock}
-local cursor, holders, waiters, fence, found, members = ARGV[1], {}, {}, 0, {}, {}
+local cursor, holders, waiters, fence, entries, members = ARGV[1], {}, {}, 0, {}, {}
 local function number(text)
   return text and #text < 17 and string.find(text, '^%d+$') and tonumber(text) or error('no number')
 end
@@ -28,13 +28,13 @@ local function add(list, ...)
   for _, item in ipairs({ ... }) do list[#list + 1] = item end
 end
 local waiting = call('ZCARD', KEYS[3])
-if cursor == '0' then found = call('ZRANGE', KEYS[3], '0', '${MOST_WAITERS - 1}', 'WITHSCORES') end
-for i = 1, #found, 2 do members[#members + 1] = found[i] end
+if cursor == '0' then entries = call('ZRANGE', KEYS[3], '0', '${MOST_WAITERS - 1}', 'WITHSCORES') end
+for i = 1, #entries, 2 do members[#members + 1] = entries[i] end
 if members[1] then
   for i, ends in ipairs(call('ZMSCORE', KEYS[2], unpack(members))) do
     local left, owner = (tonumber(ends or 0) - now) / 1000, string.match(members[i], '^ %d+ %d+ (.*)$', 22)
     if left > 0 and left < 9007199254740 and owner then
-      add(waiters, sub(members[i], 1, 21), tonumber(found[i * 2]), math.ceil(left), owner)
+      add(waiters, sub(members[i], 1, 21), tonumber(entries[i * 2]), math.ceil(left), owner)
     else
       waiting = waiting - 1
     end

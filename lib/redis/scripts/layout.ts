@@ -38,9 +38,10 @@ export const MOST_CHECKED = 200;
 /**
  * Pieces of Lua, inserted where they are used: defining a function costs a script more than a command. Each names the
  * variables that it reads and sets, beside KEYS, ARGV and the constants of `script.ts`. The state is, for all of them:
- * `fence`, `used`, `last`, `waiting` (the length of the queue), `dirty` (whether the state has to be written); for a lock
- * also `v` (the stored text), `rest`, `flag`, `holder`, `tail`; else `s` (the fields of the hash), `seen`, `hold` (that of
- * `id`), `latest`.
+ * `fence`, `used` (the weight in use), `released` (the last released id), `waiting` (the length of the queue), `dirty`
+ * (whether the state has to be written); for a lock also `v` (the stored text), `rest` (the holder's ms left), `flag` (+ or
+ * -), `holder`, `tail` (sets and owner); else `s` (the fields of the hash), `lastLimit` (that of the last grant), `hold`
+ * (that of `id`), `latestEnd` (of the lives granted in this run).
  */
 export interface Layout {
   /** Whether all keys of a hold are KEYS[1], so that its waiters alone are in KEYS[2]. */
@@ -57,7 +58,7 @@ export interface Layout {
   read(drops: boolean): string;
   /** Returns, with a new life, if `id` is a holder. Reads the state, id, life, ttl, now. */
   readonly prolong: string;
-  /** Takes the holders among the members in `ended` out of the state. */
+  /** Takes the holders among the members in `ended`, whose lives are over, out of the state. */
   readonly forget: string;
   /** Makes the member `m` a holder until `ends`. Reads weight, limit, owner, now; sets the state. */
   readonly grant: string;
@@ -70,13 +71,14 @@ export interface Layout {
 }
 
 /** An expression: a fence after the last one. */
-const NEXT = "(fence < now and now or fence < 9007199254740990 and fence + 1 or error('no token is left'))";
+const NEXT_FENCE = "(fence < now and now or fence < 9007199254740990 and fence + 1 or error('no token is left'))";
 
 /** An expression: + if there may be waiters, else -. */
 const FLAG = "(waiting > 0 or not KEYS[3] and flag == '+') and '+' or '-'";
 /** An expression: the time to live of the state, in ms. */
 const LIFE = `(used == 1 and rest or 0) + ${IDLE}`;
-const WRITE = `call('SET', KEYS[1], text, 'PX', ${LIFE})`;
+/** A command; behind `redis.p` it is a `redis.pcall`. */
+const SET_STATE = `call('SET', KEYS[1], text, 'PX', ${LIFE})`;
 
 export const lock: Layout = {
   isLock: true,
@@ -84,9 +86,9 @@ export const lock: Layout = {
   acquireFree: `
 local v = call('GET', KEYS[1])
 if v and sub(v, 17, 38) == '-${NONE}' and sub(v, 1, 16) < stamp then
-  local last = sub(v, 39, 59)
-  if last ~= id then
-    call('SET', KEYS[1], stamp .. '-' .. id .. last .. '${UNSET}' .. sub(me, 27), 'PX', ARGV[2])
+  local released = sub(v, 39, 59)
+  if released ~= id then
+    call('SET', KEYS[1], stamp .. '-' .. id .. released .. '${UNSET}' .. sub(me, 27), 'PX', ARGV[2])
     return stamp
   end
 end
@@ -100,11 +102,11 @@ if v and sub(v, 17, 38) == '-' .. id then
 end
 `,
   read: (drops) => `
-local fence, used, rest, flag, holder, last, tail, dirty = 0, 0, 0, '+', '${NONE}', '${NONE}', '${UNSET}', false
+local fence, used, rest, flag, holder, released, tail, dirty = 0, 0, 0, '+', '${NONE}', '${NONE}', '${UNSET}', false
 if v then
   local _, head = string.find(v, '^%d+[+-]')
   if head ~= 17 or #v < 67 then error('no state of a lock') end
-  fence, flag, holder, last, tail = tonumber(sub(v, 1, 16)), sub(v, 17, 17), sub(v, 18, 38), sub(v, 39, 59), sub(v, 60)
+  fence, flag, holder, released, tail = tonumber(sub(v, 1, 16)), sub(v, 17, 17), sub(v, 18, 38), sub(v, 39, 59), sub(v, 60)
   if holder ~= '${NONE}'${drops ? " and holder ~= id" : ""} then rest = call('PTTL', KEYS[1]) - ${IDLE} end
   if rest > 0 then used = 1 end
 end
@@ -118,18 +120,18 @@ end
 `,
   forget: "",
   grant:
-    `fence, used, rest, holder, tail = ${NEXT}, 1, math.ceil((ends - now) / 1000), sub(m, 1, 21), '${UNSET}' .. owner`,
+    `fence, used, rest, holder, tail = ${NEXT_FENCE}, 1, math.ceil((ends - now) / 1000), sub(m, 1, 21), '${UNSET}' .. owner`,
   save: `
-local text = n16(fence) .. (${FLAG}) .. holder .. last .. tail
+local text = n16(fence) .. (${FLAG}) .. holder .. released .. tail
 if not v then -- of a new name: it is refused under maxmemory
-  ${WRITE}
-elseif redis.p${WRITE}.err then -- a write that cannot grow makes room for one that only might
+  ${SET_STATE}
+elseif redis.p${SET_STATE}.err then -- a write that cannot grow makes room for one that only might
   call('PEXPIRE', KEYS[1], ${LIFE})
-  ${WRITE}
+  ${SET_STATE}
 end
 `,
   drop: `if holder == id then code, used, rest, holder, tail = 1, 0, 0, '${NONE}', '${UNSET}' end`,
-  evict: `code, used, rest, holder, last, tail, dirty = used, 0, 0, '${NONE}', '${NONE}', '${UNSET}', v ~= false`,
+  evict: `code, used, rest, holder, released, tail, dirty = used, 0, 0, '${NONE}', '${NONE}', '${UNSET}', v ~= false`,
 };
 
 /** An expression: the member of a hold. 25: behind its fence and its sets. */
@@ -139,7 +141,7 @@ export const memberOf = (id: string, hold: string): string => `${id} .. sub(${ho
 export const weightOf = (hold: string): string => `string.match(${hold}, '^ (%d+) %d+ ', 25)`;
 
 /** Reads id; sets s, waiting. */
-const stored = `
+const readFields = `
 local s = call('HMGET', KEYS[1], 'f', 'n', 'r', 'l', id)
 local waiting = KEYS[3] and call('ZCARD', KEYS[3]) or 0
 `;
@@ -147,7 +149,7 @@ local waiting = KEYS[3] and call('ZCARD', KEYS[3]) or 0
 export const weighted: Layout = {
   isLock: false,
   // Without holders and waiters, no key is needed for longer than by this hold.
-  acquireFree: `${stored}
+  acquireFree: `${readFields}
 if s[2] == '0' and waiting == 0 and not s[5] and s[3] ~= id and s[1] and s[1] < stamp then
   local weight, limit = string.match(me, '^ (%d+) (%d+) ', 22)
   call('ZADD', KEYS[2], time[1] * 1000000 + time[2] + (ARGV[2] - ${IDLE}) * 1000, me)
@@ -158,7 +160,7 @@ if s[2] == '0' and waiting == 0 and not s[5] and s[3] ~= id and s[1] and s[1] < 
 end
 `,
   // The last holder leaves, and no other waits.
-  releaseAlone: `${stored}
+  releaseAlone: `${readFields}
 if s[5] and KEYS[3] and waiting == 0 and s[2] == ${weightOf("s[5]")}
   and call('ZREM', KEYS[2], ${memberOf("id", "s[5]")}) == 1 then
   call('HDEL', KEYS[1], id)
@@ -168,11 +170,11 @@ if s[5] and KEYS[3] and waiting == 0 and s[2] == ${weightOf("s[5]")}
 end
 `,
   read: () => `
-local fence, used, last, seen, hold = (s[1] or 0) + 0, (s[2] or 0) + 0, s[3] or '', s[4] or '', s[5]
-if string.find((s[1] or '') .. (s[2] or '') .. seen, '%D') or not s[1] and call('EXISTS', KEYS[1]) == 1 then
+local fence, used, released, lastLimit, hold = (s[1] or 0) + 0, (s[2] or 0) + 0, s[3] or '', s[4] or '', s[5]
+if string.find((s[1] or '') .. (s[2] or '') .. lastLimit, '%D') or not s[1] and call('EXISTS', KEYS[1]) == 1 then
   error('no state of a semaphore')
 end
-local latest, dirty = now, false
+local latestEnd, dirty = now, false
 `,
   prolong: `
 if hold then
@@ -196,15 +198,15 @@ end
 call('HDEL', KEYS[1], unpack(ids))
 `,
   grant: `
-fence, used, seen, latest = ${NEXT}, used + weight, limit, math.max(latest, ends)
+fence, used, lastLimit, latestEnd = ${NEXT_FENCE}, used + weight, limit, math.max(latestEnd, ends)
 call('HSET', KEYS[1], sub(m, 1, 21), n16(fence) .. '${UNSET}' .. sub(m, 22))
 `,
   save: `
-call('HSET', KEYS[1], 'f', n16(fence), 'n', used, 'r', last, 'l', seen)
+call('HSET', KEYS[1], 'f', n16(fence), 'n', used, 'r', released, 'l', lastLimit)
 if used == 0 and waiting == 0 then
   call('PEXPIRE', KEYS[1], '${IDLE}')
 else
-  keep(KEYS[1], math.ceil((latest - now) / 1000) + ${IDLE})
+  keep(KEYS[1], math.ceil((latestEnd - now) / 1000) + ${IDLE})
 end
 `,
   drop: `

@@ -82,8 +82,11 @@ keep(KEYS[2], life)
 keep(KEYS[3], life)
 `;
 
-/** Runs first: if the user may not run ZADD, a hold alone would be an incomplete state. Reads m, ends, life. */
-const live = `
+/**
+ * Gives a granted caller its life. Runs before the grant: if the user may not run ZADD, a hold alone would be an
+ * incomplete state. Reads m, ends, life.
+ */
+const addLife = `
   call('ZADD', KEYS[2], ends, m)
   keep(KEYS[2], life)
 `;
@@ -104,32 +107,32 @@ ${acquireFree}${writing}${read(false)}
 local life, channels, position = ARGV[2] + 0, ARGV[3], ARGV[4] or '0'
 local ttl = life - ${IDLE}
 ${prolong}
-if last == id then return { -2 } end
-local unfinished, mute, other = 0, 0, nil
+if released == id then return { -2 } end
+local unfinished, mute, otherLimit = 0, 0, nil
 ${expire(layout)}
 local weight, limit, owner = string.match(me, '^ (%d+) (%d+) (.*)$', 22)
-${isLock ? "" : "if seen ~= '' and seen ~= limit and used > 0 then other = seen + 0 end"}
+${isLock ? "" : "if lastLimit ~= '' and lastLimit ~= limit and used > 0 then otherLimit = lastLimit + 0 end"}
 local joins = position ~= '' and (waiting > 0 or used + weight > limit + 0)
 if joins then${join}end
 ${serve(layout)}
 if not joins and waiting == 0 and used + weight <= limit + 0 then
   local m, ends = me, now + ttl * 1000
-  ${isLock ? "" : live}
+  ${isLock ? "" : addLife}
   ${grant}
   token, dirty = fence, true
 end
 if dirty then${save}end
 ${notify}
-if token then return { 1, token, other } end
+if token then return { 1, token, otherLimit } end
 ${isLock ? "if waiting > 0 and flag == '-' then call('SETRANGE', KEYS[1], '16', '+') end" : ""}
-if not joins then return { 0, 0, fence, 0, 0, unfinished, other } end
+if not joins then return { 0, 0, fence, 0, 0, unfinished, otherLimit } end
 local soonest = ((call('ZRANGE', KEYS[2], '0', '0', 'WITHSCORES')[2] or now) - now) / 1000
 ${isLock ? "if used == 1 then soonest = math.min(soonest, rest) end" : ""}
 local listeners = -1
 if waiting == 1 or ARGV[4] then -- a newcomer behind others learns of it at its next heartbeat
   listeners = redis.pcall('PUBSUB', 'NUMSUB', channels .. ${processOf("id")})[2] or -1
 end
-return { 0, tonumber(position), fence, math.ceil(soonest), listeners, unfinished, other }
+return { 0, tonumber(position), fence, math.ceil(soonest), listeners, unfinished, otherLimit }
 `);
 }
 
@@ -157,8 +160,8 @@ if purpose == 'force' then ${evict} elseif id ~= '' then
     call('ZREM', KEYS[2], me)
     code, waiting = 2, waiting - 1
   end
-  if code == 0 and last == id then code = 1 end -- asked again after the answer was lost
-  if code > 0 or purpose == 'late' and KEYS[3] then last, dirty = id, true end -- without KEYS[3] it may be in the queue
+  if code == 0 and released == id then code = 1 end -- asked again after the answer was lost
+  if code > 0 or purpose == 'late' and KEYS[3] then released, dirty = id, true end -- without KEYS[3] it may be in the queue
 end
 if not KEYS[3] then
   if dirty then${save}end

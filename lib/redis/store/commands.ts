@@ -46,6 +46,7 @@ export class Command implements Moment {
   connection: Backend["connection"];
   // These are set by the list alone, which is a ring. A command is in a list, or has no `list`.
   list: Commands | undefined;
+  /** Grows in the order of sending. */
   number = 0;
   before: Command = this;
   after: Command = this;
@@ -86,7 +87,7 @@ function afterReading(fn: () => void): void {
 
 export class Commands {
   /** Stands for the ends of the list: the commands follow it in the order of sending. */
-  readonly #ends = new Command(Infinity, { unanswered() {} });
+  readonly #sentinel = new Command(Infinity, { unanswered() {} });
   #count = 0;
   /** The time of the last answer that overtook no earlier command, or of the end of a block. */
   #heardAt = -Infinity;
@@ -109,16 +110,16 @@ export class Commands {
     command.restart();
     command.list = this;
     command.number = ++this.#count;
-    command.after = this.#ends;
-    command.before = this.#ends.before;
-    command.before.after = this.#ends.before = command;
+    command.after = this.#sentinel;
+    command.before = this.#sentinel.before;
+    command.before.after = this.#sentinel.before = command;
     this.#timer.advance(Math.min(command.at + command.limit, command.sender.endsAt ?? Infinity));
   }
 
   /** Called when the server has answered a command, perhaps after it counted as unanswered. */
   answered(command: Command): void {
-    const first = this.#ends.after;
-    if (first !== this.#ends && command.number <= first.number) {
+    const first = this.#sentinel.after;
+    if (first !== this.#sentinel && command.number <= first.number) {
       this.#heardAt = now();
       this.#wasBlocked = false;
     }
@@ -130,7 +131,7 @@ export class Commands {
     command.after.before = command.before;
     command.before = command.after = command; // a lease may keep this command, which must keep no others
     command.list = undefined;
-    if (this.#ends.after === this.#ends) this.#timer.clear();
+    if (this.#sentinel.after === this.#sentinel) this.#timer.clear();
   }
 
   /** The milliseconds for which Redis has been silent, at most those since `at`. */
@@ -147,18 +148,18 @@ export class Commands {
     afterReading(() => this.#endOverdue(firing(at)));
   }
 
-  /** @param timesOut Whether senders whose time is out are told so. */
+  /** @param timesOut Whether to call `timeOut` of senders whose time is out, rather than `unanswered`. */
   #endOverdue(time: number, timesOut = true): void {
-    const over: Command[] = [];
-    let next = Infinity;
-    for (let one = this.#ends.after; one !== this.#ends; one = one.after) {
+    const overdue: Command[] = [];
+    let nextDue = Infinity;
+    for (let one = this.#sentinel.after; one !== this.#sentinel; one = one.after) {
       const { at, limit, connection, sender: { endsAt = Infinity } } = one;
       const due = Math.min(Math.max(at, this.#heardAt, connection?.heardAt ?? at) + limit, endsAt);
-      if (due <= time) over.push(one);
-      else next = Math.min(next, due);
+      if (due <= time) overdue.push(one);
+      else nextDue = Math.min(nextDue, due);
     }
-    this.#timer.advance(next);
-    for (const command of over) {
+    this.#timer.advance(nextDue);
+    for (const command of overdue) {
       const { sender } = command;
       command.end();
       if (timesOut && sender.endsAt! <= time) sender.timeOut!();

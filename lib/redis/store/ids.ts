@@ -12,8 +12,8 @@ const LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz";
 /** Characters of the secret: one guess per microsecond would need a month. */
 const SECRET_LENGTH = 8;
 
-/** Ids with one secret. */
-const MOST = LETTERS.length ** (ID_LENGTH - PROCESS_LENGTH - SECRET_LENGTH);
+/** Maximum number of ids with one secret. */
+const MOST_PER_SECRET = LETTERS.length ** (ID_LENGTH - PROCESS_LENGTH - SECRET_LENGTH);
 
 export class Ids {
   readonly process: string = randomName(PROCESS_LENGTH);
@@ -22,7 +22,7 @@ export class Ids {
 
   /** Returns a fresh id of {@linkcode ID_LENGTH} characters without separators. */
   next(): string {
-    if (this.#count === MOST) {
+    if (this.#count === MOST_PER_SECRET) {
       this.#secret = randomName(SECRET_LENGTH);
       this.#count = 0;
     }

@@ -9,13 +9,14 @@ export class MemoryData<D extends { readonly isOver: boolean }> extends Map<stri
   /** The size at which expired data is dropped. */
   #sweepAt = 100;
 
+  /** Returns the data of a key, made anew if there is none or it has expired. */
   of(key: string, make: () => D): D {
-    const kept = this.get(key);
-    if (kept !== undefined && !kept.isOver) return kept;
+    const present = this.get(key);
+    if (present !== undefined && !present.isOver) return present;
     if (this.size >= this.#sweepAt) this.#sweep();
-    const made = make();
-    this.set(key, made);
-    return made;
+    const fresh = make();
+    this.set(key, fresh);
+    return fresh;
   }
 
   #sweep(): void {

@@ -17,11 +17,11 @@ import type { AcquireAnswer, AcquireRequest, Renewal, Renewed, Was } from "./sto
 /** Upper bound of fences in µs (the year 2112), so that fences stay safe integers even with a fake clock. */
 const LATEST_DATE = 2 ** 52;
 
-/** Of all names, as a name that was dropped begins anew. */
+/** The last fence of all names: a name that was dropped begins anew, and must not repeat its fences. */
 let lastFence = 0;
 
 /** A waiter or a holder. */
-interface Member {
+interface Caller {
   readonly request: AcquireRequest;
   /** Epoch milliseconds. */
   readonly since: number;
@@ -29,7 +29,7 @@ interface Member {
   ends: number;
 }
 
-interface Hold extends Member {
+interface Hold extends Caller {
   readonly weight: number;
   readonly fence: number;
 }
@@ -37,12 +37,12 @@ interface Hold extends Member {
 export class MemoryName {
   readonly #holders = new Map<string, Hold>();
   /** In the order of arrival. */
-  readonly #queue = new Map<string, Member>();
+  readonly #queue = new Map<string, Caller>();
   #used = 0;
   /** The limit of the last grant. */
   #limit = 0;
   /** Set to the first end of a lease while there are waiters. */
-  readonly #timer = new Timer((at) => this.#expire(firing(at)));
+  readonly #timer = new Timer((endsAt) => this.#expire(firing(endsAt)));
   #fence = 0;
   /** The time until which it is kept without holders. */
   #keptUntil = 0;
@@ -65,25 +65,25 @@ export class MemoryName {
       held.ends = ends;
       return { kind: "granted", fence: held.fence };
     }
-    const differs = this.#limit !== limit && this.#used > 0;
-    const otherLimit = differs ? this.#limit : 0;
+    const isOtherLimit = this.#limit !== limit && this.#used > 0;
+    const otherLimit = isOtherLimit ? this.#limit : 0;
     const waiting = this.#queue.get(id) ?? { request, since: Date.now(), ends };
     waiting.ends = ends;
     this.#queue.set(id, waiting);
     this.#serve(id);
     const granted = this.#holders.get(id);
     if (granted !== undefined) return { kind: "granted", fence: granted.fence, otherLimit };
-    if (waits) return this.#waits(true, otherLimit);
+    if (waits) return this.#waitingAnswer(true, otherLimit);
     this.#queue.delete(id);
     this.#serve(); // also checks whether the timer is still needed
-    return this.#waits(false, otherLimit);
+    return this.#waitingAnswer(false, otherLimit);
   }
 
   /** Continues the hold under the id of the request; a `spec.weight` of 0 accepts any weight. */
   adopt(request: AcquireRequest): AcquireAnswer {
     const { id, adopts = "", spec } = request;
     const hold = this.#holders.get(adopts) ?? this.#holders.get(id);
-    if (hold === undefined || (spec.weight !== 0 && spec.weight !== hold.weight)) return this.#waits(false, 0);
+    if (hold === undefined || (spec.weight !== 0 && spec.weight !== hold.weight)) return this.#waitingAnswer(false, 0);
     const ends = Math.max(hold.ends, now() + spec.settings.ttl);
     this.#holders.delete(hold.request.id);
     this.#holders.set(id, { ...hold, request, ends });
@@ -104,7 +104,7 @@ export class MemoryName {
     return ids.length > 0;
   }
 
-  /** None is late. */
+  /** Sets the end of a hold. No request is late, as each runs at once. */
   renew({ id, ttl }: Renewal): Renewed {
     const hold = this.#holders.get(id);
     if (hold === undefined) return "lost";
@@ -120,14 +120,14 @@ export class MemoryName {
 
   inspect(): Inspection {
     const holds = [...this.#holders.values()];
-    const holders = holds.map((hold) => ({ ...shown(hold), fencingToken: hold.fence, permits: hold.weight }));
-    const waiters = [...this.#queue.values()].slice(0, 1000).map(shown);
+    const holders = holds.map((hold) => ({ ...waiterOf(hold), fencingToken: hold.fence, permits: hold.weight }));
+    const waiters = [...this.#queue.values()].slice(0, 1000).map(waiterOf);
     const keptUntil = holds.reduce((until, { ends }) => Math.max(until, ends + IDLE_KEPT), this.#keptUntil);
     return { holders, waiters, waiting: this.#queue.size, fence: this.#fence, ttl: Math.max(0, keptUntil - now()) };
   }
 
   /** The queue keeps its own order, so each position has the same number. */
-  #waits(isQueued: boolean, otherLimit: number): AcquireAnswer {
+  #waitingAnswer(isQueued: boolean, otherLimit: number): AcquireAnswer {
     return { kind: "waiting", position: Number(isQueued), fence: this.#fence, endsIn: Infinity, otherLimit };
   }
 
@@ -144,16 +144,17 @@ export class MemoryName {
       // Not by `queueMicrotask`, which fake clocks replace.
       if (id !== asker) void Promise.resolve().then(() => request.granted(fence));
     }
-    const at = this.#firstEnd();
-    if (at !== this.#timer.at) this.#timer.set(at);
+    const endsAt = this.#firstEnd();
+    if (endsAt !== this.#timer.at) this.#timer.set(endsAt);
   }
 
-  /** When the first lease ends for which a waiter waits. */
+  /** When the first lease ends for which a waiter waits; Infinity while there is no waiter. */
   #firstEnd(): number {
     if (this.#queue.size === 0) return Infinity;
     return [...this.#holders.values()].reduce((first, { ends }) => Math.min(first, ends), Infinity);
   }
 
+  /** Ends the holds that are over, and serves the queue. */
   #expire(time = now()): void {
     for (const [id, { ends }] of this.#holders) {
       if (ends <= time) this.#drop(id);
@@ -161,6 +162,7 @@ export class MemoryName {
     this.#serve();
   }
 
+  /** Ends a hold. Returns whether there was one. */
   #drop(id: string): boolean {
     const hold = this.#holders.get(id);
     if (hold === undefined) return false;
@@ -171,6 +173,7 @@ export class MemoryName {
   }
 }
 
-function shown({ request: { id, spec: { settings: { owner = "" } } }, since, ends }: Member): Waiter {
+/** The part of a holder or waiter that `inspect()` shows of both. */
+function waiterOf({ request: { id, spec: { settings: { owner = "" } } }, since, ends }: Caller): Waiter {
   return callerOf(id, owner, since, ends - now());
 }

@@ -20,15 +20,15 @@ import { ScriptRunner } from "./script_runner.ts";
 import type { AcquireAnswer, AcquireRequest, Renewal, Renewed, Store, StoredName, Was } from "./store.ts";
 
 /** The code of the warning that no messages come. */
-const SUBSCRIPTION = "INTERLOCK_REDIS_SUBSCRIPTION";
+const SUBSCRIPTION_CODE = "INTERLOCK_REDIS_SUBSCRIPTION";
 
 /** The effect of no messages. */
-const SLOW = "waiters find out by heartbeats, and a hand-off takes longer";
+const SLOW_WORDS = "waiters find out by heartbeats, and a hand-off takes longer";
 type ReleasePurpose = "" | "late" | "force" | "serve" | "wake";
 
 export class RedisStore extends ScriptRunner implements Store {
   /** Its name in warnings. */
-  readonly #client: string;
+  readonly #clientName: string;
   /** The codes of its warnings so far. */
   readonly #warned = new Set<string>();
   readonly rates = new RedisRates(this);
@@ -36,7 +36,7 @@ export class RedisStore extends ScriptRunner implements Store {
 
   constructor(backend: Backend) {
     super(backend);
-    this.#client = `this client (${backend.library ?? "a backend of your own"})`;
+    this.#clientName = `this client (${backend.library ?? "a backend of your own"})`;
     if (backend.subscribe === undefined) return;
     this.subscribe = async ({ receive, resumed, ended }, prefix) => {
       const onMessage = (message: string) => {
@@ -48,18 +48,18 @@ export class RedisStore extends ScriptRunner implements Store {
   }
 
   warnSlow(refused: string): void {
-    const words = `The Redis user of ${this.#client} may not ${refused}: ${SLOW}`;
+    const words = `The Redis user of ${this.#clientName} may not ${refused}: ${SLOW_WORDS}`;
     this.#warnOnce("INTERLOCK_REDIS_RIGHTS", `${words}. Give it that right by ACL SETUSER.`);
   }
 
   warnUnsubscribed(failure: unknown): void {
     const reason = this.backend.subscriberFailure ?? failure ?? "the server has not confirmed it";
-    const words = `The subscription of ${this.#client} cannot be opened: ${messageOf(reason)}`;
-    this.#warnOnce(SUBSCRIPTION, `${words}. Meanwhile ${SLOW}.`);
+    const words = `The subscription of ${this.#clientName} cannot be opened: ${messageOf(reason)}`;
+    this.#warnOnce(SUBSCRIPTION_CODE, `${words}. Meanwhile ${SLOW_WORDS}.`);
   }
 
   noteSubscribed(): void {
-    this.#warned.delete(SUBSCRIPTION);
+    this.#warned.delete(SUBSCRIPTION_CODE);
   }
 
   #warnOnce(code: string, message: string): void {
@@ -123,19 +123,19 @@ export class RedisStore extends ScriptRunner implements Store {
 
   async renew(holds: readonly Renewal[], command: Command): Promise<Renewed[]> {
     const keys = holds.flatMap(({ spec }) => holdKeys(spec));
-    const args = holds.map(({ id, ttl, number, spec }) => codeOf(spec) + id + String(number).padStart(8, "0") + ttl);
+    const args = holds.map(({ id, ttl, number, spec }) => kindOf(spec) + id + String(number).padStart(8, "0") + ttl);
     return renewedOf(await this.run(renew, keys, args, command), holds.length);
   }
 
   async verify(spec: StoredName, id: string, command: Command): Promise<number> {
-    return restOf(await this.run(verify, holdKeys(spec), [codeOf(spec) + id], command));
+    return restOf(await this.run(verify, holdKeys(spec), [kindOf(spec) + id], command));
   }
 
   async inspect(spec: StoredName, command: Command): Promise<Inspection> {
     const found = new Map<string, Holder>(); // a page may show a holder again
     let first: Inspection | undefined;
     for (let next = "0"; next !== "";) {
-      const [page, cursor] = inspectedPage(await this.run(inspect, spec.keys, [next, codeOf(spec)], command));
+      const [page, cursor] = inspectedPage(await this.run(inspect, spec.keys, [next, kindOf(spec)], command));
       for (const holder of page.holders) found.set(holder.id, holder);
       first ??= page;
       next = cursor;
@@ -144,8 +144,8 @@ export class RedisStore extends ScriptRunner implements Store {
   }
 }
 
-/** The way in which holders are stored, for the scripts. */
-function codeOf({ holders }: StoredName): string {
+/** The way in which holders are stored, as the scripts name it: m for one, w for several. */
+function kindOf({ holders }: StoredName): string {
   return holders === "one" ? "m" : "w";
 }
 
@@ -161,9 +161,9 @@ function acquireArguments({ id, waits, position, spec }: AcquireRequest): string
   return args;
 }
 
-function adoptArguments({ id, spec: { settings, weight } }: AcquireRequest, from: string): string[] {
+function adoptArguments({ id, spec: { settings, weight } }: AcquireRequest, adoptedId: string): string[] {
   const { ttl, owner = "" } = settings;
-  return [id, from, String(ttl), owner, String(weight)];
+  return [id, adoptedId, String(ttl), owner, String(weight)];
 }
 
 /** The keys that exist as long as a hold: its state, and the lives if there may be several holders. */

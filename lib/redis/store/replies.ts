@@ -12,8 +12,8 @@ import type { AcquireAnswer, AcquireRequest, Push, Renewed, Was } from "./store.
 /** A reply that is a list of numbers, or one number. */
 export function numbersOf(reply: unknown): number[] {
   if (Array.isArray(reply)) return reply.map(numberOf);
-  const only = numberOf(reply);
-  if (!Number.isNaN(only)) return [only];
+  const single = numberOf(reply);
+  if (!Number.isNaN(single)) return [single];
   const hint = reply === "QUEUED" ? ": the application has a transaction open on this client" : "";
   throw new UnansweredError(`the answer is not a list but ${quote(reply)}${hint}`);
 }
@@ -31,7 +31,7 @@ const FIRST_TOKEN = 1e15;
 /** fence | 1 fence otherLimit, or of a hold that is taken over 1 fence weight | 0 position fence endsIn listeners unfinished otherLimit | -2 */
 export function acquireAnswer({ waits, adopts }: AcquireRequest, reply: unknown): AcquireAnswer {
   if (adopts === undefined && !Array.isArray(reply) && numberOf(reply) >= FIRST_TOKEN) reply = [1, reply];
-  const [code = NaN, first = 0, second = 0, third = 0, listeners, unfinished, other = 0] = numbersOf(reply);
+  const [code = NaN, first = 0, second = 0, third = 0, listeners, unfinished, otherLimit = 0] = numbersOf(reply);
   if (code === -2) throw new UnansweredError("the server has released this call already");
   if (code === 1) {
     if (!(Number.isSafeInteger(first) && first > 0)) {
@@ -52,7 +52,7 @@ export function acquireAnswer({ waits, adopts }: AcquireRequest, reply: unknown)
     endsIn: third,
     isUnsubscribed: listeners === 0,
     unfinished: unfinished === 1,
-    otherLimit: other,
+    otherLimit,
   };
 }
 
@@ -60,7 +60,7 @@ export function acquireAnswer({ waits, adopts }: AcquireRequest, reply: unknown)
 export function renewedOf(reply: unknown, holds: number): Renewed[] {
   const codes = numbersOf(reply);
   if (codes.length !== holds) throw new UnansweredError(`the answer is about ${codes.length} holds`);
-  return codes.map((code) => named(code, ["lost", "set", "late"]));
+  return codes.map((code) => nameOf(code, ["lost", "set", "late"]));
 }
 
 /** µs */
@@ -73,11 +73,11 @@ export function restOf(reply: unknown): number {
 /** code, or code unfinished mute. `unfinished`: "serve" has to follow, because one run is bounded. */
 export function releaseAnswer(reply: unknown): { was: Was; unfinished: boolean; isMute: boolean } {
   const [code = NaN, unfinished, mute] = numbersOf(reply);
-  return { was: named(code, ["unknown", "held", "waiting"]), unfinished: unfinished === 1, isMute: mute === 1 };
+  return { was: nameOf(code, ["unknown", "held", "waiting"]), unfinished: unfinished === 1, isMute: mute === 1 };
 }
 
 /** The name of a code, which counts from 0. */
-function named<const T extends string>(code: number, names: readonly T[]): T {
+function nameOf<const T extends string>(code: number, names: readonly T[]): T {
   const name = names[code];
   if (name === undefined) throw new UnansweredError(`the answer has an unknown code, ${code}`);
   return name;

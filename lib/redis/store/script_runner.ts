@@ -53,12 +53,13 @@ export class ScriptRunner {
       return backend[send](text, keys as string[], args as string[]); // no client changes them
     };
     if (command !== undefined) command.isHeldBack = true;
+    // A repetition is urgent: the first run has waited already.
     for (let isUrgent = command?.sender.isUrgent === true;; isUrgent = true) {
-      let known: unknown;
+      let lastSent: unknown;
       try {
         // One promise for all calls, so that the first calls are sent in order.
         if (script.sha === undefined) await (script.digest ??= digest(script));
-        known = this.#sentInFull.get(script);
+        lastSent = this.#sentInFull.get(script);
         const reply = await this.#portions.send(handOver, isUrgent);
         if (command === undefined) return reply;
         if (connection !== undefined) command.at = Math.max(command.at, connection.since); // it ran after that
@@ -68,7 +69,7 @@ export class ScriptRunner {
         const code = codeOf(error);
         // Not once its call has settled: it could arrive after the command that cancels this call.
         if (code === "NOSCRIPT" && !command?.sender.settled) {
-          inFull = this.#sentInFull.get(script) === known; // no other command has sent it meanwhile
+          inFull = this.#sentInFull.get(script) === lastSent; // no other command has sent it meanwhile
           if (inFull) this.#sentInFull.set(script, { over: connection });
           continue;
         }
