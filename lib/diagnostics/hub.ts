@@ -83,8 +83,8 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
     this.notify("giveUp", eventOf(acquisition, { waited, outcome }), acquisition);
   }
 
-  release(_resource: Resource, call: object, isLost = false): void {
-    const acquisition = this.registry.acquisitionOf(call);
+  release(_resource: Resource, hold: object, isLost = false): void {
+    const acquisition = this.registry.acquisitionOf(hold);
     if (acquisition?.state === "holds") this.#end(acquisition, isLost);
   }
 
@@ -123,6 +123,7 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
     return new DeadlockError(`Cannot ${operation}: ${state}${this.#heldInWords(hold)}`);
   }
 
+  /** Words about the holder, for the message of a time-out; asked for together with frames. */
   holderOf(resource: Resource): string {
     const [holder] = this.#frames && waitsForRelease(resource) ? this.registry.groupOf(resource)?.holds ?? [] : [];
     return holder === undefined ? "" : this.#heldInWords(holder);
@@ -210,7 +211,7 @@ const safeHook: Hook = {
   wait: (resource, call, permits) => enqueue(resource, () => hub.wait(resource, call, permits)),
   grant: (resource, call, permits, hold) => enqueue(resource, () => hub.grant(resource, call, permits, hold)),
   giveUp: (resource, call, outcome, permits) => enqueue(resource, () => hub.giveUp(resource, call, outcome, permits)),
-  release: (resource, call, isLost) => enqueue(resource, () => hub.release(resource, call, isLost)),
+  release: (resource, hold, isLost) => enqueue(resource, () => hub.release(resource, hold, isLost)),
   failRenewal: (resource) => enqueue(resource, () => hub.notify("failRenewal", resource)),
   releaseWithoutGuard: (hold) => withoutThrowing(() => hub.releaseWithoutGuard(hold)),
   giveBack: (resource, permits) => enqueue(resource, () => hub.giveBack(resource, permits)),

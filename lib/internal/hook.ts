@@ -68,8 +68,8 @@ export interface Hook {
   grant(resource: Resource, call: object, permits: number, hold?: object): void;
   /** `call` has left the queue without a grant; with "full", it was refused and has never waited. */
   giveUp(resource: Resource, call: object, outcome: GiveUpOutcome, permits: number): void;
-  /** `call` has ended its hold, or lost it. */
-  release(resource: Resource, call: object, isLost?: boolean): void;
+  /** A hold has ended, or is lost. `hold` is the guard that its grant named, else the call itself. */
+  release(resource: Resource, hold: object, isLost?: boolean): void;
   /** The renewal of a lease has failed, or has no answer. It may still be renewed in time. */
   failRenewal(resource: Resource): void;
   /** A caller without the guard, perhaps not the holder, is about to release the hold (`Lock.release()`). */

@@ -81,9 +81,11 @@ export interface ClientOptions {
 /** Throws for a client, even if it has functions of these names, and for a backend in memory of another copy. */
 export function checkBackend(backend: unknown): asserts backend is Backend {
   const { onClose, sendCommand, library } = Object(backend) as Partial<Backend & { sendCommand: unknown }>;
-  const isBackend = hasMethods(backend, ["evalsha", "eval"]) && sendCommand === undefined;
-  const known = isBackend && onClose !== undefined ? undefined : recognize(backend);
+  const hasItsMethods = hasMethods(backend, ["evalsha", "eval"]) && sendCommand === undefined;
+  const client = hasItsMethods && onClose !== undefined ? undefined : recognize(backend); // no client has onClose
   const rule = "a Backend made of the client, such as nodeRedis(client) or ioRedis(client)";
-  if (!isBackend || known !== undefined) throw new TypeError(`backend must be ${rule}, got ${known ?? quote(backend)}`);
+  if (!hasItsMethods || client !== undefined) {
+    throw new TypeError(`backend must be ${rule}, got ${client ?? quote(backend)}`);
+  }
   checkCopy(library !== IN_MEMORY || STORE in (backend as Backend), backend, "backend"); // each copy has its own symbol
 }

@@ -71,10 +71,11 @@ export class MemoryRate {
   /**
    * Begins a request.
    *
-   * @param number Of a call that asks again. If that is far too early, the call has the timer of a replaced clock.
+   * @param number Of a call that asks again. If it asks far before its turn, it has the timer of a replaced clock.
    */
   advance(budgets: readonly Terms[], number?: number): this {
-    const knownTurn = number && this.#entries.find((each) => each.number === number)?.knownTurn || -Infinity;
+    const asking = number === undefined ? undefined : this.#entries.find((each) => each.number === number);
+    const knownTurn = asking?.knownTurn ?? -Infinity;
     if (knownTurn - this.#time() >= MOST_EARLY) {
       this.#latest = knownTurn - 1;
       this.#clockShift = Math.max(this.#clockShift, knownTurn - clock());
