@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** The path of the built file for the path of a source, if it is one. */
 function builtFor(path) {
-  const file = path.startsWith(root) ? path.slice(root.length).replaceAll("\\", "/") : "";
+  const file = path.startsWith(root) ? path.slice(root.length).split("\\").join("/") : "";
   if (!/^(mod|lib\/.*)\.ts$/.test(file)) return undefined;
   const built = `${root}npm/${file.replace(/ts$/, "js")}`;
   if (!existsSync(built)) throw new Error(`Cannot test the package: ${built} is not in it`);

@@ -45,7 +45,7 @@ function clocks(now: () => number, used: () => number): Disposable {
   process.cpuUsage = (() => ({ user: 1000 * used(), system: 0 })) as typeof cpuUsage;
   return {
     [Symbol.dispose]() {
-      Object.defineProperty(globalThis, "performance", { value: performance, configurable: true });
+      Object.defineProperty(globalThis, "performance", { value: performance, configurable: true, writable: true });
       process.cpuUsage = cpuUsage;
     },
   };
