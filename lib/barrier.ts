@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkInteger, promised, readName, readWaitOptions, throwIfAborted } from "./internal/check.ts";
+import { checkInteger, promiseTry, readName, readWaitOptions, throwIfAborted } from "./internal/check.ts";
 import { step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
@@ -94,7 +94,7 @@ export class Barrier {
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   wait(options?: WaitOptions): Promise<number> {
-    return promised(() => {
+    return promiseTry(() => {
       const limits = readWaitOptions(options);
       if (this.#broken) throw this.#brokenError("barrier is broken");
       throwIfAborted(limits);

@@ -8,7 +8,7 @@ import {
   checkInstance,
   checkInteger,
   isThenable,
-  promised,
+  promiseTry,
   readName,
   readWaitOptions,
   throwIfAborted,
@@ -30,8 +30,8 @@ import {
   WaitQueue,
   wake,
 } from "./internal/wait_queue.ts";
-import { cannot, describe, timedOutError, UNOBSERVED, type WaitedFor } from "./internal/waited_for.ts";
-import { wrapped } from "./internal/wrap.ts";
+import { cannot, describe, UNOBSERVED, type WaitedFor, waitTimeoutError } from "./internal/waited_for.ts";
+import { wrapFunction } from "./internal/wrap.ts";
 import { ClosedError, NotHeldError } from "./errors.ts";
 import { Lock } from "./lock.ts";
 import type { Acquirable, Guard, NameOptions, WaitOptions } from "./types.ts";
@@ -152,7 +152,7 @@ export class Condition implements Acquirable<Guard> {
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>> {
-    return wrapped(fn, (call) => this.run(call));
+    return wrapFunction(fn, (call) => this.run(call));
   }
 
   /**
@@ -184,13 +184,13 @@ export class Condition implements Acquirable<Guard> {
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   wait(options?: WaitOptions): Promise<void> {
-    return promised(() => {
+    return promiseTry(() => {
       const limits = readWaitOptions(options);
       this.#checkOpen();
       // One for all rounds: it lends nothing before begin(), but notes a cancellation from now on
       const wait = new LentWait(this.#target, this.#queue, this.#mutex, this.#presentHold(this.#target));
       throwIfAborted(limits);
-      if (limits?.timeout === 0) throw timedOutError(this.#target, 0);
+      if (limits?.timeout === 0) throw waitTimeoutError(this.#target, 0);
       if (limits !== undefined) wait.cancellation = new WaitCancellation(limits, wait, this.#queue);
       return wait.begin();
     });
@@ -229,7 +229,7 @@ export class Condition implements Acquirable<Guard> {
         this.#checkOpen(); // it may have been cancelled meanwhile
         throwIfAborted(limits);
         if (wait.cancelled instanceof Rejection) throw wait.cancelled.reason;
-        if (limits?.timeout === 0) throw timedOutError(this.#target, 0);
+        if (limits?.timeout === 0) throw waitTimeoutError(this.#target, 0);
         await wait.begin();
       }
     } finally {
@@ -341,8 +341,8 @@ class LentWait extends Waiter<void> implements Owner {
   /** Joins the end of the lock's queue. This wait cannot be cancelled, and `maxWaiting` never refuses it. */
   #takeBack(outcome: Rejection | void): void {
     this.resolve = this.#noteCancellation;
-    const { end } = this.#mutex.queue;
-    if (end !== undefined) return this.#end(new Rejection(end.reason)); // the lock was cancelled
+    const { closedWith } = this.#mutex.queue;
+    if (closedWith !== undefined) return this.#end(new Rejection(closedWith.reason)); // the lock was cancelled
     this.#settledWith = outcome;
     if (this.#mutex.holder === undefined) {
       this.#onLockBack();

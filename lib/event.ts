@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { admit, promised, readName } from "./internal/check.ts";
-import { isPlain } from "./internal/hook.ts";
+import { admit, promiseTry, readName } from "./internal/check.ts";
+import { needsOnlyPromise } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
 import { closeQueues, reportGrant, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
@@ -100,15 +100,15 @@ export class Event {
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   wait(options?: WaitOptions): Promise<void> {
-    if (options === undefined && this.#last !== undefined && isPlain) {
+    if (options === undefined && this.#last !== undefined && needsOnlyPromise) {
       this.#sharing++;
       return this.#last;
     }
-    return promised(() => {
+    return promiseTry(() => {
       const limits = admit(options, this.#queue, this.#target);
       const waiter = new Waiter<void>(this.#target);
       if (!this.#isSet) {
-        const isShared = limits === undefined && isPlain; // an observer of the wait may set the flag, and stop observing
+        const isShared = limits === undefined && needsOnlyPromise; // an observer of the wait may set the flag, and stop observing
         const granted = this.#queue.wait(waiter, limits);
         this.#last = isShared ? granted : undefined;
         return granted;

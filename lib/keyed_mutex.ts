@@ -114,7 +114,7 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   acquire(key: K, options?: WaitOptions): Promise<Guard> {
-    try { // quicker than `promised`, which takes a closure
+    try { // quicker than `promiseTry`, which takes a closure
       checkKey(key);
       // Check everything before an entry exists: after a throw it would never be removed.
       const limits = options === undefined ? undefined : admit(options, this.#entries, key);

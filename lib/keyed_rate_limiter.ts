@@ -5,7 +5,7 @@
  * @module
  */
 import { Budget, readBudgets } from "./internal/budgets.ts";
-import { checkKey, promised } from "./internal/check.ts";
+import { checkKey, promiseTry } from "./internal/check.ts";
 import { step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
@@ -139,13 +139,13 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
 
   /** Whether it was cancelled. */
   get closed(): boolean {
-    return this.#unused.waits.closed;
+    return this.#unused.waiters.closed;
   }
 
   /** The length of the queue for `key`. */
   waiting(key: K): number {
     checkKey(key);
-    return this.#entries.get(key)?.waits.size ?? 0;
+    return this.#entries.get(key)?.waiters.size ?? 0;
   }
 
   /**
@@ -174,7 +174,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    *   or negative.
    */
   acquire(key: K, options?: RateLimiterOptions): Promise<void> {
-    return promised(() => this.#use(key, (queue) => queue.acquire(options)) ?? Promise.resolve());
+    return promiseTry(() => this.#use(key, (queue) => queue.acquire(options)) ?? Promise.resolve());
   }
 
   /**
@@ -202,7 +202,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode KeyedRateLimiter.acquire} and `fn` do.
    */
   run<T>(key: K, fn: () => T | PromiseLike<T>, options?: RateLimiterOptions): Promise<T> {
-    return promised(() => this.#use(key, (queue) => queue.run(fn, options)));
+    return promiseTry(() => this.#use(key, (queue) => queue.run(fn, options)));
   }
 
   /**
@@ -272,7 +272,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
     if (queue === undefined) {
       this.#unused.advance();
       queue = new StartQueue(this.#shared, targetOf(this.name, key), this.#unused.logs);
-      queue.waits.end = this.#unused.waits.end; // closed, if the limiter is
+      queue.waiters.closedWith = this.#unused.waiters.closedWith; // closed, if the limiter is
       this.#entries.set(key, queue);
     }
     try {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { admit, checkInteger, checkKey, promised } from "./internal/check.ts";
+import { admit, checkInteger, checkKey, promiseTry } from "./internal/check.ts";
 import { runHolding } from "./internal/hold.ts";
 import { Entries, Key } from "./internal/keyed.ts";
 import { Permits } from "./internal/permits.ts";
@@ -127,7 +127,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
    *   that is NaN or negative.
    */
   acquire(key: K, options?: SemaphoreOptions): Promise<Guard> {
-    return promised(() => {
+    return promiseTry(() => {
       checkKey(key);
       // Check everything before an entry exists: after a throw it would never be removed.
       const { permits = 1 } = options ?? {};
@@ -166,7 +166,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
    *   {@linkcode KeyedSemaphore.acquire} and `fn` do.
    */
   run<T>(key: K, fn: (guard: Guard) => T | PromiseLike<T>, options?: SemaphoreOptions): Promise<T> {
-    return promised(() => runHolding(this.at(key), fn, options));
+    return promiseTry(() => runHolding(this.at(key), fn, options));
   }
 
   /**

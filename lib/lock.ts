@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { admit, named, readQueueOptions } from "./internal/check.ts";
+import { admit, readQueueOptions, withName } from "./internal/check.ts";
 import { Mutex } from "./internal/mutex.ts";
 import { NotHeldError } from "./errors.ts";
 import { runHolding } from "./internal/hold.ts";
@@ -11,7 +11,7 @@ import { hook } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { COPY, exposeState } from "./internal/state.ts";
 import { closeQueues } from "./internal/wait_queue.ts";
-import { wrapped } from "./internal/wrap.ts";
+import { wrapFunction } from "./internal/wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
 /**
@@ -91,7 +91,7 @@ export class Lock implements Acquirable<Guard> {
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   acquire(options?: WaitOptions): Promise<Guard> {
-    try { // quicker than `promised`, which takes a closure
+    try { // quicker than `promiseTry`, which takes a closure
       const mutex = this.#mutex;
       return mutex.acquire(options === undefined ? undefined : admit(options, mutex.queue, mutex));
     } catch (error) {
@@ -131,7 +131,7 @@ export class Lock implements Acquirable<Guard> {
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>> {
-    return wrapped(fn, (call) => this.run(call));
+    return wrapFunction(fn, (call) => this.run(call));
   }
 
   /**
@@ -142,7 +142,7 @@ export class Lock implements Acquirable<Guard> {
    */
   release(): void {
     const { holder, name } = this.#mutex;
-    if (!holder?.held) throw new NotHeldError(`Cannot ${named("release lock", name)}: lock is not held`);
+    if (!holder?.held) throw new NotHeldError(`Cannot ${withName("release lock", name)}: lock is not held`);
     hook?.releaseWithoutGuard(holder);
     holder.release();
   }

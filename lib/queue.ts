@@ -6,11 +6,11 @@
 import {
   admit,
   checkCount,
-  named,
   readName,
   readWaitOptions,
   throwIfAborted,
   type WaitLimits,
+  withName,
 } from "./internal/check.ts";
 import { hook, step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
@@ -88,8 +88,8 @@ export class Queue<T> implements AsyncIterable<T> {
     checkCount(capacity, "capacity", 1);
     const name = readName(options);
     this.#capacity = capacity;
-    this.#getTarget = { ...describe("queue", "get from queue", name), group: this };
-    this.#putTarget = { ...describe("queue", "put into queue", name), group: this };
+    this.#getTarget = { ...describe("queue", "get from queue", name), sharedState: this };
+    this.#putTarget = { ...describe("queue", "put into queue", name), sharedState: this };
     this.#joinTarget = describe(UNOBSERVED, "join queue", name);
   }
 
@@ -139,7 +139,7 @@ export class Queue<T> implements AsyncIterable<T> {
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   put(item: T, options?: WaitOptions): Promise<void> {
-    try { // quicker than `promised`, which takes a closure
+    try { // quicker than `promiseTry`, which takes a closure
       const limits = options === undefined ? undefined : admit(options, this.#putters, this.#putTarget);
       if (this.tryPut(item)) return DONE;
       return this.#putters.wait(new Putter(this.#putTarget, item), limits) as Promise<void>;
@@ -208,7 +208,7 @@ export class Queue<T> implements AsyncIterable<T> {
    */
   close(): void {
     if (this.closed) return;
-    this.#putters.end = { reason: undefined }; // unused: each putter gets an error of its own
+    this.#putters.closedWith = { reason: undefined }; // unused: each putter gets an error of its own
     step(() => {
       for (const putter of this.#putters.takeAll()) reject(putter, closedError(this.#putTarget));
       for (const getter of this.#getters.takeAll()) {
@@ -239,7 +239,9 @@ export class Queue<T> implements AsyncIterable<T> {
    */
   taskDone(): void {
     if (this.#unfinished === 0) {
-      throw new RangeError(`Cannot finish item of ${named("queue", this.name)}: taskDone() was called for each item`);
+      throw new RangeError(
+        `Cannot finish item of ${withName("queue", this.name)}: taskDone() was called for each item`,
+      );
     }
     this.#countDone(1);
   }
@@ -335,7 +337,7 @@ export class Queue<T> implements AsyncIterable<T> {
         hasReturned = true;
         // No item may go to a call of `next` whose result is no longer awaited.
         for (const getter of waitersOf(this.#getters)) {
-          if (!(getter instanceof LoopGetter) || getter.loop !== loop || !getter.waits) continue;
+          if (!(getter instanceof LoopGetter) || getter.loop !== loop || !getter.isQueued) continue;
           this.#getters.unlink(getter);
           getter.end();
         }
@@ -346,8 +348,8 @@ export class Queue<T> implements AsyncIterable<T> {
   }
 
   #next(loop: object, limits: WaitLimits | undefined): Promise<IteratorResult<T, undefined>> {
-    const { end } = this.#getters;
-    if (end !== undefined) throw end.reason; // it was cancelled
+    const { closedWith } = this.#getters;
+    if (closedWith !== undefined) throw closedWith.reason; // it was cancelled
     throwIfAborted(limits);
     if (this.size > 0) return Promise.resolve({ value: this.#take(), done: false });
     if (this.closed) return Promise.resolve(endOfLoop());

@@ -5,12 +5,12 @@
  * @module
  */
 import { Budget, readBudgets } from "./internal/budgets.ts";
-import { promised } from "./internal/check.ts";
+import { promiseTry } from "./internal/check.ts";
 import { show } from "./internal/show.ts";
 import { COPY, exposeState } from "./internal/state.ts";
 import { budgetsOf, closeStarts, StartQueue } from "./internal/start_queue.ts";
 import { describe } from "./internal/waited_for.ts";
-import { wrapped } from "./internal/wrap.ts";
+import { wrapFunction } from "./internal/wrap.ts";
 import type { MaxWaitingOptions, WaitOptions } from "./types.ts";
 
 /** Options of {@linkcode RateLimiter.acquire} and {@linkcode RateLimiter.run}. */
@@ -180,12 +180,12 @@ export class RateLimiter {
 
   /** The length of the queue. */
   get waiting(): number {
-    return this.#queue.waits.size;
+    return this.#queue.waiters.size;
   }
 
   /** Whether it was cancelled. */
   get closed(): boolean {
-    return this.#queue.waits.closed;
+    return this.#queue.waiters.closed;
   }
 
   /**
@@ -205,7 +205,7 @@ export class RateLimiter {
    *   or negative.
    */
   acquire(options?: RateLimiterOptions): Promise<void> {
-    return promised(() => this.#queue.acquire(options) ?? Promise.resolve());
+    return promiseTry(() => this.#queue.acquire(options) ?? Promise.resolve());
   }
 
   /**
@@ -243,7 +243,7 @@ export class RateLimiter {
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>> {
-    return wrapped(fn, (call) => this.run(call));
+    return wrapFunction(fn, (call) => this.run(call));
   }
 
   /**

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { admit, named, readQueueOptions } from "./internal/check.ts";
+import { admit, readQueueOptions, withName } from "./internal/check.ts";
 import { NotHeldError } from "./errors.ts";
 import { hook, step } from "./internal/hook.ts";
 import { Permits, type PermitsOwner } from "./internal/permits.ts";
@@ -12,7 +12,7 @@ import { setClassName } from "./internal/class_name.ts";
 import { show } from "./internal/show.ts";
 import { COPY, exposeState } from "./internal/state.ts";
 import { closeQueues, type Waiter, WaitQueue } from "./internal/wait_queue.ts";
-import { type Wrapped, wrapped } from "./internal/wrap.ts";
+import { wrapFunction, type Wrapped } from "./internal/wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
 /** The permits of the lock, all of which a writer takes. */
@@ -170,7 +170,7 @@ class Side<G extends Hold = Hold> implements RwLockSide<G>, PermitsOwner {
     return `acquire ${this.kind} side`;
   }
 
-  get group(): object {
+  get sharedState(): object {
     return this.#permits;
   }
 
@@ -191,7 +191,7 @@ class Side<G extends Hold = Hold> implements RwLockSide<G>, PermitsOwner {
   }
 
   acquire(options?: WaitOptions): Promise<G> {
-    try { // quicker than `promised`, which takes a closure
+    try { // quicker than `promiseTry`, which takes a closure
       const limits = options === undefined ? undefined : admit(options, this.#permits.queue, this);
       return this.#permits.acquire(this, this.unit, limits) as Promise<G>;
     } catch (error) {
@@ -212,7 +212,7 @@ class Side<G extends Hold = Hold> implements RwLockSide<G>, PermitsOwner {
   }
 
   wrap<This, A extends unknown[], R>(fn: (this: This, ...args: A) => R): Wrapped<This, A, R> {
-    return wrapped(fn, (call) => this.run(call));
+    return wrapFunction(fn, (call) => this.run(call));
   }
 
   onRelease(permits: number): void {
@@ -244,7 +244,7 @@ class WriterHold extends Hold implements WriterGuard {
 
   downgrade(): Guard {
     if (this.held) return this.#side.becomeReader(this);
-    throw new NotHeldError(`Cannot ${named("downgrade writer side", this.#side.name)}: it is not held`);
+    throw new NotHeldError(`Cannot ${withName("downgrade writer side", this.#side.name)}: it is not held`);
   }
 }
 setClassName(WriterHold, "Guard");

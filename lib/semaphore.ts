@@ -10,7 +10,7 @@ import { runHolding } from "./internal/hold.ts";
 import { show } from "./internal/show.ts";
 import { COPY, exposeState, stateOf } from "./internal/state.ts";
 import { closeQueues } from "./internal/wait_queue.ts";
-import { wrapped } from "./internal/wrap.ts";
+import { wrapFunction } from "./internal/wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
 /** Options of {@linkcode Semaphore.acquire} and {@linkcode Semaphore.run}. */
@@ -102,7 +102,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    */
   acquire(options?: SemaphoreOptions): Promise<Guard> {
     const core = this.#permits;
-    try { // quicker than `promised`, which takes a closure
+    try { // quicker than `promiseTry`, which takes a closure
       if (options === undefined) return core.acquire(core, 1);
       const { permits = 1 } = options ?? {}; // null is refused below
       checkInteger(permits, "permits", 1, core.largest);
@@ -149,7 +149,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>> {
-    return wrapped(fn, (call) => this.run(call));
+    return wrapFunction(fn, (call) => this.run(call));
   }
 
   /**

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { admit, checkNotPromise, isThenable, must, promised, readName } from "./internal/check.ts";
+import { admit, checkNotPromise, isThenable, must, promiseTry, readName } from "./internal/check.ts";
 import { follow } from "./internal/follow.ts";
 import { show } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
@@ -133,7 +133,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   wait(options?: WaitOptions): Promise<void> {
-    return promised(() => {
+    return promiseTry(() => {
       const limits = admit(options);
       const waiter = new Waiter<void>(this.#target);
       if (!this.isSet) return this.#queue.wait(waiter, limits);

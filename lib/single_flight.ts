@@ -4,14 +4,14 @@
  *
  * @module
  */
-import { admit, checkFunction, checkKey, promised, readName, type WaitLimits } from "./internal/check.ts";
-import { isPlain } from "./internal/hook.ts";
+import { admit, checkFunction, checkKey, promiseTry, readName, type WaitLimits } from "./internal/check.ts";
+import { needsOnlyPromise } from "./internal/hook.ts";
 import type { Served } from "./internal/cancellation.ts";
 import { sharedController } from "./internal/platform.ts";
 import { show } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
 import { rejectAll, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
-import { timedOutError, type WaitedFor } from "./internal/waited_for.ts";
+import { type WaitedFor, waitTimeoutError } from "./internal/waited_for.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
 /**
@@ -112,7 +112,7 @@ export class SingleFlight<K = string | number | bigint | symbol> {
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   run<T>(key: K, fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
-    return promised(() => {
+    return promiseTry(() => {
       checkKey(key);
       checkFunction(fn, "fn");
       const limits = admit(options);
@@ -124,7 +124,7 @@ export class SingleFlight<K = string | number | bigint | symbol> {
   /** Starts a run, which takes at least a microtask: too long for a time-out of 0. */
   #begin(key: K, fn: (signal: AbortSignal) => unknown, limits: WaitLimits | undefined): Flight {
     const target = { kind: "single-flight", action: "run single flight", isHeld: false, name: this.#name, key };
-    if (limits?.timeout === 0) throw timedOutError(target, 0);
+    if (limits?.timeout === 0) throw waitTimeoutError(target, 0);
     return new Flight(target, fn, this.#flights as Map<unknown, Flight>);
   }
 }
@@ -146,7 +146,7 @@ class Flight implements Served {
   }
 
   join(limits: WaitLimits | undefined): Promise<unknown> {
-    const isShared = limits === undefined && isPlain;
+    const isShared = limits === undefined && needsOnlyPromise;
     if (isShared && this.#shared !== undefined) return this.#shared;
     const joined = this.callers.wait(new Waiter(this.#target), limits);
     this.#shared = isShared ? joined : undefined; // calls behind this one resume behind it

@@ -10,10 +10,10 @@ import {
   checkCount,
   checkFunction,
   checkSignal,
-  named,
-  promised,
+  promiseTry,
   readName,
   throwIfAborted,
+  withName,
 } from "./internal/check.ts";
 import type { Hold } from "./internal/hold.ts";
 import { isCancellation } from "./internal/is_cancellation.ts";
@@ -25,7 +25,7 @@ import { exposeState } from "./internal/state.ts";
 import { rejectAll, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
 import { cannot, describe, UNOBSERVED, type WaitedFor } from "./internal/waited_for.ts";
 import { UnobservedFailures } from "./internal/unobserved.ts";
-import { wrapped } from "./internal/wrap.ts";
+import { wrapFunction } from "./internal/wrap.ts";
 import { ClosedError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
@@ -209,7 +209,7 @@ export class TaskGroup implements AsyncDisposable {
    * @throws {TypeError} when `fn` is not a function.
    */
   run<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>): Promise<T> {
-    return promised(() => {
+    return promiseTry(() => {
       checkFunction(fn, "fn");
       if (this.#hasEnded()) throw new ClosedError(`${cannot(this.#places)}: task group has ended`);
       const result = this.#execute(fn);
@@ -227,7 +227,7 @@ export class TaskGroup implements AsyncDisposable {
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>> {
-    return wrapped(fn, (call) => this.run(call));
+    return wrapFunction(fn, (call) => this.run(call));
   }
 
   /**
@@ -339,7 +339,7 @@ export class TaskGroup implements AsyncDisposable {
     else this.#failures.add(error);
     if (!isOfBlock && this.#unobserved === undefined) {
       const isJoined = () => this.#joiners.size > 0;
-      this.#unobserved = new UnobservedFailures(named("task group", this.name), isJoined, REMEDY, false);
+      this.#unobserved = new UnobservedFailures(withName("task group", this.name), isJoined, REMEDY, false);
       this.#unobserved.add(this, error, !this.#closing);
     }
     this.cancel(error);

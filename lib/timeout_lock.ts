@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkTimeout, promised, readWaitOptions } from "./internal/check.ts";
+import { checkTimeout, promiseTry, readWaitOptions } from "./internal/check.ts";
 import { setClassName } from "./internal/class_name.ts";
 import { Lock } from "./lock.ts";
 import type { Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
@@ -57,7 +57,7 @@ export class TimeoutLock extends Lock {
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
   override acquire(options?: WaitOptions): Promise<Guard> {
-    return promised(() => super.acquire(readWaitOptions(options, this.#timeout)));
+    return promiseTry(() => super.acquire(readWaitOptions(options, this.#timeout)));
   }
 }
 setClassName(TimeoutLock, "TimeoutLock"); // bundlers would change it

@@ -11,10 +11,10 @@ import {
   checkOptions,
   checkTimeout,
   must,
-  promised,
+  promiseTry,
   quote,
 } from "../internal/check.ts";
-import { alike } from "../internal/wrap.ts";
+import { copySignature } from "../internal/wrap.ts";
 import type { NameOptions, WaitOptions } from "../types.ts";
 
 /** An argument that can be part of a key. */
@@ -67,13 +67,13 @@ export function onArguments<A extends readonly unknown[]>(
     checkDecorated(decorator, fn, context);
     const identity = name === undefined ? `function ${++functions}` : `name ${name}`;
     const wrapped = function (this: This, ...args: B): Promise<Awaited<R>> {
-      return promised(() => {
+      return promiseTry(() => {
         const parts: KeyPart | readonly KeyPart[] = Reflect.apply(partsOf, undefined, args);
         const key = spell(identity, Array.isArray(parts) ? parts : [parts], typeof select === "function");
         return call(key, () => fn.apply(this, args) as Awaited<R>, { timeout });
       });
     };
-    return alike(fn, wrapped);
+    return copySignature(fn, wrapped);
   };
 }
 

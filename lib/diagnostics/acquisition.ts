@@ -114,7 +114,7 @@ export class Acquisition implements ObservedCall {
  * The waiters and holders of one resource, or of several that share their holders. In both sets the oldest come first.
  */
 export interface Group {
-  /** The key in the registry: the `group` of its resources if they have one, else the only resource itself. */
+  /** The key in the registry: the `sharedState` of its resources if they have one, else the only resource itself. */
   readonly key: unknown;
   readonly waits: Set<Acquisition>;
   readonly holds: Set<Acquisition>;

@@ -54,7 +54,7 @@ export class Registry {
   }
 
   groupOf(resource: Resource): Group | undefined {
-    return this.#groups.get(resource.group ?? resource);
+    return this.#groups.get(resource.sharedState ?? resource);
   }
 
   /** Returns the latest acquisition of a guard, waiter or lease. */
@@ -65,7 +65,7 @@ export class Registry {
 
   /** Adds an acquisition that neither waits nor holds yet. */
   add(id: number, resource: Resource, call: object, permits: number, origin: Origin): Acquisition {
-    const key = resource.group ?? resource; // a resource's `group` is only a key that several resources share
+    const key = resource.sharedState ?? resource;
     const group = this.#groups.get(key) ?? { key, waits: new Set(), holds: new Set() };
     const acquisition = new Acquisition(id, resource, permits, origin, group, this);
     Marked.mark(call, acquisition);

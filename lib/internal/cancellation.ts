@@ -264,7 +264,12 @@ export function keepRequest<T>(promise: Promise<T>): Promise<T> {
 }
 
 /** The error of a wait that timed out. `holder` is the text that diagnostics add. */
-export function timedOut(operation: string, timeout: number, holder = "", options?: { cause?: unknown }): TimeoutError {
+export function timeoutError(
+  operation: string,
+  timeout: number,
+  holder = "",
+  options?: { cause?: unknown },
+): TimeoutError {
   const rounded = +timeout.toFixed(1); // the remaining time of a deadline has many digits
   return new TimeoutError(`Cannot ${operation}: timed out after ${rounded} ms${holder}`, options);
 }

@@ -41,7 +41,7 @@ export function visible(text: string): string {
 }
 
 /** `acquire lock "orders"`, or `acquire lock` without a name. */
-export function named(operation: string, name: string | undefined): string {
+export function withName(operation: string, name: string | undefined): string {
   return name === undefined ? operation : `${operation} ${quote(name)}`;
 }
 
@@ -235,7 +235,7 @@ export function abortError(): Error {
  * Calls `fn` and turns a synchronous error into a rejection: a method that returns a promise never throws
  * synchronously.
  */
-export function promised<T>(fn: () => Promise<T>): Promise<T> {
+export function promiseTry<T>(fn: () => Promise<T>): Promise<T> {
   try {
     return fn();
   } catch (error) {

@@ -24,7 +24,7 @@ export interface Resource {
   /**
    * Shared by resources whose holders block each other's waiters: the sides of a RwLock, two RedisLocks of one name.
    */
-  readonly group?: unknown;
+  readonly sharedState?: unknown;
   /** Its noun in messages. Default: its kind, with spaces. */
   readonly noun?: string;
   /** Whether a grant is a hold, which ends in a release. If not, the grant ends the acquisition. Default: true. */
@@ -68,7 +68,7 @@ export interface Hook {
   grant(resource: Resource, call: object, permits: number, hold?: object): void;
   /** `call` has left the queue without a grant; with "full", it was refused and has never waited. */
   giveUp(resource: Resource, call: object, outcome: GiveUpOutcome, permits: number): void;
-  /** A hold has ended, or is lost. `hold` is the guard that its grant named, else the call itself. */
+  /** A hold has ended, or is lost. `hold` is the guard that its grant withName, else the call itself. */
   release(resource: Resource, hold: object, isLost?: boolean): void;
   /** The renewal of a lease has failed, or has no answer. It may still be renewed in time. */
   failRenewal(resource: Resource): void;
@@ -88,7 +88,7 @@ export interface Hook {
 export let hook: Hook | undefined;
 
 /** Whether a wait needs only a promise: no observer is on, and the platform lets requests wait for each other. */
-export let isPlain: boolean = !timersEndWithRequest;
+export let needsOnlyPromise: boolean = !timersEndWithRequest;
 
 /** Runs a step, such as a release with its hand-off. Observers hear of its parts once it is complete. */
 export function step<T>(fn: () => T): T {
@@ -98,5 +98,5 @@ export function step<T>(fn: () => T): T {
 /** Used only by lib/diagnostics. */
 export function setHook(next: Hook | undefined): void {
   hook = next;
-  isPlain = next === undefined && !timersEndWithRequest;
+  needsOnlyPromise = next === undefined && !timersEndWithRequest;
 }

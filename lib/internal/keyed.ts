@@ -10,7 +10,7 @@ import { COPY, exposeState } from "./state.ts";
 import { show } from "./show.ts";
 import { closeQueues, type WaitQueue } from "./wait_queue.ts";
 import { closedError, type WaitedFor } from "./waited_for.ts";
-import { type Wrapped, wrapped } from "./wrap.ts";
+import { wrapFunction, type Wrapped } from "./wrap.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "../types.ts";
 
 /** One key, with its queue. */
@@ -118,6 +118,6 @@ export class Key<K, T extends Keyed<K, O>, O extends WaitOptions = WaitOptions> 
   }
 
   wrap<This, A extends unknown[], R>(fn: (this: This, ...args: A) => R): Wrapped<This, A, R> {
-    return wrapped(fn, (call) => this.run(call));
+    return wrapFunction(fn, (call) => this.run(call));
   }
 }

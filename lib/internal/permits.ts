@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { named, type QueueOptions } from "./check.ts";
+import { type QueueOptions, withName } from "./check.ts";
 import type { CancelLimits, Served } from "./cancellation.ts";
 import { Hold, type Owner } from "./hold.ts";
 import { hook, step } from "./hook.ts";
@@ -112,7 +112,7 @@ export class Permits implements PermitsOwner, Served {
   private add(permits: number): void {
     if (permits > this.most - this.value) {
       const state = `${this.value} of ${this.most} permits are free, ${permits} more would exceed the limit`;
-      throw new RangeError(`Cannot ${named("release semaphore", this.name)}: ${state}`);
+      throw new RangeError(`Cannot ${withName("release semaphore", this.name)}: ${state}`);
     }
     this.value += permits;
   }

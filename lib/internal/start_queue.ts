@@ -71,12 +71,12 @@ function logOf(terms: Terms): StartLog {
 }
 
 export class StartQueue {
-  // waits.size > 0 implies that `timer` is set for the first waiter, by the clock of `budgets`. There may be one queue for
+  // waiters.size > 0 implies that `timer` is set for the first waiter, by the clock of `budgets`. There may be one queue for
   // each of many keys, so it has no timer before a call waits.
   readonly budgets: Budgets;
   readonly logs: readonly StartLog[];
   readonly target: WaitedFor;
-  readonly waits: WaitQueue<void, StartWaiter>;
+  readonly waiters: WaitQueue<void, StartWaiter>;
   private timer: Timer | undefined = undefined;
   /** No call starts before this time. */
   blockedUntil = 0;
@@ -90,7 +90,7 @@ export class StartQueue {
     this.budgets = budgets;
     this.logs = unused?.map((log) => log.copy()) ?? budgets.terms.map(logOf);
     this.target = target;
-    this.waits = new WaitQueue(this, budgets.maxWaiting);
+    this.waiters = new WaitQueue(this, budgets.maxWaiting);
   }
 
   /** The moment for which the timer is set; Infinity while it is not set. */
@@ -107,10 +107,10 @@ export class StartQueue {
   /** Starts a call and returns undefined, or returns its wait. */
   acquire(options: StartOptions | undefined): Promise<void> | undefined {
     const starts = this.readStarts(options?.permits);
-    const limits = admit(options, this.waits, this.target);
+    const limits = admit(options, this.waiters, this.target);
     if (this.tryStart(starts)) return undefined;
     const waiter = new StartWaiter(this.target, starts);
-    const started = this.waits.wait(waiter, limits);
+    const started = this.waiters.wait(waiter, limits);
     this.setTimer();
     if (timersEndWithRequest) this.serveAlong(waiter);
     return started;
@@ -134,8 +134,8 @@ export class StartQueue {
    * @param isNow Whether its caller goes on at once, not later in this turn.
    */
   tryStart(starts: Starts, isNow = false): boolean {
-    this.waits.checkOpen(this.target);
-    if (this.waits.size > 0 || !this.tryTake(starts, isNow)) {
+    this.waiters.checkOpen(this.target);
+    if (this.waiters.size > 0 || !this.tryTake(starts, isNow)) {
       this.setTimer(); // that of the waiters, in case its clock is gone
       return false;
     }
@@ -144,11 +144,11 @@ export class StartQueue {
   }
 
   /** Serves the queue while a call waits, on platforms whose timers end with the request that set them. */
-  serveAlong(call: { readonly waits: boolean }): void {
+  serveAlong(call: { readonly isQueued: boolean }): void {
     const untilNext = () => Math.min(Math.max(this.due - this.budgets.clock.now(), 1), CHECK_INTERVAL);
     startTimer(untilNext(), () => {
       this.serve();
-      return call.waits ? untilNext() : undefined;
+      return call.isQueued ? untilNext() : undefined;
     }, true);
   }
 
@@ -160,8 +160,8 @@ export class StartQueue {
     const wanted = this.readStarts(permits);
     const now = this.advance();
     let ready = Math.max(now, this.blockedUntil);
-    const logs = this.waits.size === 0 ? this.logs : this.logs.map((log) => log.copy());
-    for (const { starts } of waitersOf(this.waits)) {
+    const logs = this.waiters.size === 0 ? this.logs : this.logs.map((log) => log.copy());
+    for (const { starts } of waitersOf(this.waiters)) {
       ready = Math.max(ready, readyAt(logs, starts));
       if (ready === Infinity) return ready;
       for (const log of logs) log.advance(ready, Infinity);
@@ -174,7 +174,7 @@ export class StartQueue {
   /** Starts of a budget that a new call could make now. */
   remaining(budget: number): number {
     const now = this.advance();
-    if (this.waits.size > 0 || this.waits.closed || now < this.blockedUntil) return 0;
+    if (this.waiters.size > 0 || this.waiters.closed || now < this.blockedUntil) return 0;
     return this.logs[budget]!.remaining(now);
   }
 
@@ -205,10 +205,10 @@ export class StartQueue {
   /** Grants all starts that are allowed by now, and sets the timer for the next. */
   serve(): void {
     step(() => {
-      let next = this.waits.peek();
+      let next = this.waiters.peek();
       // Serving smaller requests ahead of the first would starve it.
-      for (; next !== undefined && this.tryTake(next.starts); next = this.waits.peek()) {
-        this.waits.unlink(next);
+      for (; next !== undefined && this.tryTake(next.starts); next = this.waiters.peek()) {
+        this.waiters.unlink(next);
         grant(next, undefined);
       }
       this.setTimer();
@@ -217,7 +217,7 @@ export class StartQueue {
 
   /** Sets the timer for the first waiter. None is set without one, or if it wants more than a lowered limit. */
   setTimer(): void {
-    const next = this.waits.peek();
+    const next = this.waiters.peek();
     const due = next === undefined ? Infinity : Math.max(this.blockedUntil, readyAt(this.logs, next.starts));
     if (due === this.due) return;
     this.timer ??= new Timer((due) => this.onDue(due), true); // keeps the process alive
@@ -273,12 +273,12 @@ export class StartQueue {
 
 /** Whether no start counts, no block lasts, and no call waits. */
 export function isIdle(queue: StartQueue): boolean {
-  return queue.waits.size === 0 && queue.blockedUntil <= queue.advance() && queue.logs.every((log) => log.isUnused);
+  return queue.waiters.size === 0 && queue.blockedUntil <= queue.advance() && queue.logs.every((log) => log.isUnused);
 }
 
 /** Closes limiters for good and rejects all waiters in one step. Cancelling again has no effect. */
 export function closeStarts(queues: readonly StartQueue[], reason: unknown): void {
-  closeQueues(queues.map(({ waits }) => waits), reason);
+  closeQueues(queues.map(({ waiters }) => waiters), reason);
   for (const queue of queues) queue.setTimer();
 }
 

@@ -12,9 +12,9 @@
  */
 import { Cancellation, type CancelLimits, type CancelOutcome, keepRequest, type Served } from "./cancellation.ts";
 import { abortError, reasonOf } from "./check.ts";
-import { type GiveUpOutcome, hook, isPlain, step } from "./hook.ts";
+import { type GiveUpOutcome, hook, needsOnlyPromise, step } from "./hook.ts";
 import { timersEndWithRequest } from "./platform.ts";
-import { cannot, closedError, operationOf, timedOutError, type WaitedFor } from "./waited_for.ts";
+import { cannot, closedError, operationOf, type WaitedFor, waitTimeoutError } from "./waited_for.ts";
 import { QueueFullError } from "../errors.ts";
 
 /** Settles the promise of a wait. */
@@ -26,7 +26,7 @@ export class Waiter<T> {
   /** The number of permits it waits for; 1 for targets without permits. */
   readonly permits: number;
   /** Whether it is in a queue. */
-  waits = false;
+  isQueued = false;
   next: Waiter<T> | undefined = undefined;
   /** Its cancellation, if it can be cancelled. */
   cancellation: WaitCancellation | undefined = undefined;
@@ -46,7 +46,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   protected tail: W | undefined = undefined;
   size = 0;
   /** Why it is closed for good; undefined while it is open. No waiter joins a closed queue. */
-  end: { readonly reason: unknown } | undefined = undefined;
+  closedWith: { readonly reason: unknown } | undefined = undefined;
   /** Served after waiters were cancelled: later waiters may fit now. */
   readonly owner: Served | undefined;
   private readonly maxSize: number;
@@ -58,12 +58,12 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   }
 
   get closed(): boolean {
-    return this.end !== undefined;
+    return this.closedWith !== undefined;
   }
 
   /** Throws if closed. */
   checkOpen(target: WaitedFor): void {
-    if (this.end !== undefined) throw closedError(target);
+    if (this.closedWith !== undefined) throw closedError(target);
   }
 
   /**
@@ -71,12 +71,12 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
    * itself.
    */
   wait(waiter: W, limits?: CancelLimits): Promise<T> {
-    if (isPlain && limits === undefined && this.size < this.maxSize) { // much quicker
+    if (needsOnlyPromise && limits === undefined && this.size < this.maxSize) { // much quicker
       this.link(waiter);
       return promiseOf(waiter);
     }
     const { target } = waiter;
-    if (limits?.timeout === 0) throw timedOutError(target, 0);
+    if (limits?.timeout === 0) throw waitTimeoutError(target, 0);
     if (this.size >= this.maxSize) throw queueFullError(waiter, this.size);
     const deadlock = hook?.deadlockOf(target, waiter, operationOf(target));
     if (deadlock !== undefined) throw deadlock;
@@ -99,7 +99,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     else last.next = waiter;
     if (waiter.cancellation !== undefined) waiter.cancellation.previous = last;
     this.tail = waiter;
-    waiter.waits = true;
+    waiter.isQueued = true;
     this.size++;
   }
 
@@ -134,7 +134,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     if (next === undefined) this.tail = previous;
     else if (next.cancellation !== undefined) next.cancellation.previous = previous;
     waiter.next = undefined; // one that has left keeps no other one alive
-    waiter.waits = false;
+    waiter.isQueued = false;
     this.size--;
     cancellation?.onUnlinked();
   }
@@ -180,11 +180,11 @@ export class WaitCancellation extends Cancellation {
   }
 
   override leave(): void {
-    if (this.#waiter.waits) this.#queue.unlink(this.#waiter); // unlike a call between two waits
+    if (this.#waiter.isQueued) this.#queue.unlink(this.#waiter); // unlike a call between two waits
   }
 
   override settle(outcome: CancelOutcome): unknown {
-    const reason = outcome === "timeout" ? timedOutError(this.#waiter.target, this.timeout) : reasonOf(this.signal!);
+    const reason = outcome === "timeout" ? waitTimeoutError(this.#waiter.target, this.timeout) : reasonOf(this.signal!);
     reject(this.#waiter, reason, outcome);
     return reason;
   }
@@ -202,7 +202,7 @@ export function grant<T>(waiter: Waiter<T>, value: T): void {
 
 /** Removes a waiter from anywhere in the queue without settling it. Returns whether it was still in the queue. */
 export function remove<T, W extends Waiter<T>>(queue: WaitQueue<T, W>, waiter: W): boolean {
-  if (!waiter.waits) return false;
+  if (!waiter.isQueued) return false;
   queue.unlink(waiter);
   reportGiveUp(waiter, "error");
   return true;
@@ -256,7 +256,7 @@ export function closeQueues<T, W extends Waiter<T>>(
 ): void {
   step(() => {
     const open = queues.filter((queue) => !queue.closed);
-    for (const queue of open) queue.end = { reason };
+    for (const queue of open) queue.closedWith = { reason };
     for (const waiter of open.flatMap((queue) => queue.takeAll())) reject(waiter, reason);
   });
 }

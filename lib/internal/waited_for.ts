@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { timedOut } from "./cancellation.ts";
-import { named, quote } from "./check.ts";
+import { timeoutError } from "./cancellation.ts";
+import { quote, withName } from "./check.ts";
 import { hook, type Resource } from "./hook.ts";
 import { ClosedError, type TimeoutError } from "../errors.ts";
 
@@ -34,7 +34,7 @@ export function cannot(target: WaitedFor): string {
 /** What a call does: `acquire lock "users" for key 42`. */
 export function operationOf(target: WaitedFor): string {
   const { action = `acquire ${nounOf(target)}`, name, key } = target;
-  return named(action, name) + (key === undefined ? "" : ` for key ${quote(key)}`);
+  return withName(action, name) + (key === undefined ? "" : ` for key ${quote(key)}`);
 }
 
 /** The error of a call for a target that is closed for good. */
@@ -43,6 +43,6 @@ export function closedError(target: WaitedFor): ClosedError {
 }
 
 /** The error of a wait that timed out. Diagnostics add the holder to its message. */
-export function timedOutError(target: WaitedFor, timeout: number): TimeoutError {
-  return timedOut(operationOf(target), timeout, hook?.holderOf(target));
+export function waitTimeoutError(target: WaitedFor, timeout: number): TimeoutError {
+  return timeoutError(operationOf(target), timeout, hook?.holderOf(target));
 }

@@ -88,8 +88,8 @@ export class Slots implements Served {
   serve(): void {
     for (let first; this.active < this.limit && (first = this.queue.peek()) !== undefined;) {
       if (this.rate !== undefined) {
-        const { end } = this.rate.waits;
-        if (end !== undefined) return this.rejectQueued(end.reason); // the rate limiter was cancelled
+        const { closedWith } = this.rate.waiters;
+        if (closedWith !== undefined) return this.rejectQueued(closedWith.reason); // the rate limiter was cancelled
         const starts = startsOf(first, this.rate);
         if (!this.rate.tryStart(starts)) return this.#waitForStart(this.rate, starts);
       }
@@ -104,7 +104,7 @@ export class Slots implements Served {
     if (this.startWaiter?.starts.every((each, i) => each === starts[i])) return;
     this.#leaveRate();
     this.startWaiter = new StartWaiter(rate.target, starts);
-    rate.waits.join(this.startWaiter, (rejection) => {
+    rate.waiters.join(this.startWaiter, (rejection) => {
       this.startWaiter = undefined;
       // Undefined: the starts were granted.
       if (rejection === undefined && this.active < this.limit) this.#grantFirst();
@@ -125,7 +125,7 @@ export class Slots implements Served {
   #leaveRate(): void {
     const waiter = this.startWaiter;
     this.startWaiter = undefined;
-    if (waiter !== undefined && remove(this.rate!.waits, waiter)) this.rate!.serve();
+    if (waiter !== undefined && remove(this.rate!.waiters, waiter)) this.rate!.serve();
   }
 }
 

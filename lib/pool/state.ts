@@ -5,7 +5,7 @@
  */
 import { callIn } from "../internal/call_in.ts";
 import { onCancel, reasonOf } from "../internal/cancellation.ts";
-import { admit, named, type QueueOptions, throwIfAborted, type WaitLimits } from "../internal/check.ts";
+import { admit, type QueueOptions, throwIfAborted, type WaitLimits, withName } from "../internal/check.ts";
 import { step } from "../internal/hook.ts";
 import { isCancellation } from "../internal/is_cancellation.ts";
 import { sharedController } from "../internal/platform.ts";
@@ -58,7 +58,7 @@ export class PoolState {
       kind: "pool",
       name,
       action,
-      group: this,
+      sharedState: this,
       // Rather than for a start or for the end of a pause.
       waitsForRelease: () => this.slots.limit > 0 && this.slots.active >= this.slots.limit,
     });
@@ -82,14 +82,14 @@ export class PoolState {
 
   /** The pool in messages. */
   get title(): string {
-    return named("pool", this.name);
+    return withName("pool", this.name);
   }
 
   /** Creates the call of `run` or `createTask`. Throws if it is not admitted. */
   newCall(target: WaitedFor, options: TaskOptions | undefined): Call {
     const { rate } = this.slots;
     const call = options === undefined ? new Call(target, undefined) : readCall(target, options, rate);
-    rate?.waits.checkOpen(rate.target);
+    rate?.waiters.checkOpen(rate.target);
     this.admit(target, call.options);
     return call;
   }

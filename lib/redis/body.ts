@@ -4,11 +4,11 @@
  *
  * @module
  */
-import { checkFunction, checkName, promised, readWaitOptions } from "../internal/check.ts";
+import { checkFunction, checkName, promiseTry, readWaitOptions } from "../internal/check.ts";
 import { hook } from "../internal/hook.ts";
 import { exposeState, type Place } from "../internal/state.ts";
 import { show } from "../internal/show.ts";
-import { wrapped } from "../internal/wrap.ts";
+import { wrapFunction } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquire, acquireOnce } from "./call/acquire_call.ts";
 import { explained, UnknownOutcomeError } from "./errors.ts";
@@ -78,7 +78,7 @@ export class SpecLock implements RedisAcquirable {
   }
 
   acquire(options?: WaitOptions): Promise<Lease> {
-    return promised(() => acquire(this.#spec, readWaitOptions(options)));
+    return promiseTry(() => acquire(this.#spec, readWaitOptions(options)));
   }
 
   tryAcquire(): Promise<Lease | undefined> {
@@ -96,6 +96,6 @@ export class SpecLock implements RedisAcquirable {
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>> {
-    return wrapped(fn, (call) => this.run(call));
+    return wrapFunction(fn, (call) => this.run(call));
   }
 }

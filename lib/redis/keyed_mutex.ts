@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { checkKey, promised, quote } from "../internal/check.ts";
+import { checkKey, promiseTry, quote } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquireOnce } from "./call/acquire_call.ts";
@@ -70,7 +70,7 @@ export class RedisKeyedMutex {
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
    */
   acquire(key: string, options?: WaitOptions): Promise<Lease> {
-    return promised(() => this.at(key).acquire(options));
+    return promiseTry(() => this.at(key).acquire(options));
   }
 
   /**
@@ -82,7 +82,7 @@ export class RedisKeyedMutex {
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   tryAcquire(key: string): Promise<Lease | undefined> {
-    return promised(() => acquireOnce(this.#spec(key)));
+    return promiseTry(() => acquireOnce(this.#spec(key)));
   }
 
   /**
@@ -96,7 +96,7 @@ export class RedisKeyedMutex {
    * @throws The errors of `acquire` and of `fn`.
    */
   run<T>(key: string, fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
-    return promised(() => this.at(key).run(fn, options));
+    return promiseTry(() => this.at(key).run(fn, options));
   }
 
   /**
@@ -111,12 +111,12 @@ export class RedisKeyedMutex {
 
   /** Returns the holder and the waiters of a key, at one moment. */
   inspect(key: string): Promise<Inspection> {
-    return promised(() => inspect(this.#spec(key)));
+    return promiseTry(() => inspect(this.#spec(key)));
   }
 
   /** Revokes the current hold of a key and hands off to the next waiter; see `RedisLock`. */
   forceRelease(key: string): Promise<boolean> {
-    return promised(() => forceRelease(this.#spec(key)));
+    return promiseTry(() => forceRelease(this.#spec(key)));
   }
 
   #spec(key: string): ResourceSpec {

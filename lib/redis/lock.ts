@@ -4,10 +4,10 @@
  *
  * @module
  */
-import { checkName, promised, quote, readWaitOptions } from "../internal/check.ts";
+import { checkName, promiseTry, quote, readWaitOptions } from "../internal/check.ts";
 import { exposeState } from "../internal/state.ts";
 import { show } from "../internal/show.ts";
-import { wrapped } from "../internal/wrap.ts";
+import { wrapFunction } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquire, acquireOnce } from "./call/acquire_call.ts";
 import { adoptLease, forceRelease, inspect, placeOf, runHolding } from "./body.ts";
@@ -77,7 +77,7 @@ export class RedisLock implements RedisAcquirable {
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
    */
   acquire(options?: WaitOptions): Promise<Lease> {
-    return promised(() => acquire(this.#spec, readWaitOptions(options)));
+    return promiseTry(() => acquire(this.#spec, readWaitOptions(options)));
   }
 
   /**
@@ -128,7 +128,7 @@ export class RedisLock implements RedisAcquirable {
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>> {
-    return wrapped(fn, (call) => this.run(call));
+    return wrapFunction(fn, (call) => this.run(call));
   }
 
   /** Returns the holder and the waiters, at one moment. For display: the result is outdated when it arrives. */

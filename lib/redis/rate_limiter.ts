@@ -6,7 +6,7 @@
  */
 import { checkFunction, checkName, checkNumber, must, quote, readWaitOptions } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
-import { wrapped } from "../internal/wrap.ts";
+import { wrapFunction } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { type Permits, readChange, readList, readPermits, readTerms, type Starts } from "../internal/budgets.ts";
 import type { Terms } from "../internal/start_log.ts";
@@ -224,7 +224,7 @@ export class RedisRateLimiter {
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>> {
-    return wrapped(fn, (call) => this.run(call));
+    return wrapFunction(fn, (call) => this.run(call));
   }
 
   /**
@@ -285,7 +285,7 @@ export class RedisRateLimiter {
 function specOf(namespace: Namespace, name: string, budgets: readonly Terms[], key?: string): RateSpec {
   const keys = rateKeysOf(namespace.prefix, name, key);
   const what = `rate limiter ${quote(name)}${key === undefined ? "" : ` for key ${quote(key)}`}`;
-  const facts = { kind: "redis-rate-limiter", isHeld: false, isRemote: true, group: namespace.groupKeyOf(keys) };
+  const facts = { kind: "redis-rate-limiter", isHeld: false, isRemote: true, sharedState: namespace.groupKeyOf(keys) };
   const resource = { ...facts, name, ...key !== undefined && { key } };
   return { namespace, keys, budgets, what, resource };
 }

@@ -4,10 +4,10 @@
  *
  * @module
  */
-import { checkInteger, checkName, must, promised, quote, readWaitOptions } from "../internal/check.ts";
+import { checkInteger, checkName, must, promiseTry, quote, readWaitOptions } from "../internal/check.ts";
 import { exposeState } from "../internal/state.ts";
 import { show } from "../internal/show.ts";
-import { wrapped } from "../internal/wrap.ts";
+import { wrapFunction } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquire, acquireOnce } from "./call/acquire_call.ts";
 import { adoptLease, forceRelease, inspect, placeOf, runHolding } from "./body.ts";
@@ -97,7 +97,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither `signal` nor `timeout` is given.
    */
   acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {
-    return promised(() => acquire(this.#weighing(options?.permits), readWaitOptions(options)));
+    return promiseTry(() => acquire(this.#weighing(options?.permits), readWaitOptions(options)));
   }
 
   /**
@@ -110,7 +110,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   tryAcquire(permits = 1): Promise<Lease | undefined> {
-    return promised(() => acquireOnce(this.#weighing(permits)));
+    return promiseTry(() => acquireOnce(this.#weighing(permits)));
   }
 
   /**
@@ -149,7 +149,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>> {
-    return wrapped(fn, (call) => this.run(call));
+    return wrapFunction(fn, (call) => this.run(call));
   }
 
   /** Returns the holders and the waiters, at one moment. */

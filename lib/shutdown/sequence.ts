@@ -25,11 +25,11 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   const stopWatching = watchExit(state);
   state.phase = "delaying";
   for (const server of state.servers.values()) state.attempt(() => server.begin?.());
-  const hasListeners = delay !== 0 || state.servers.size > 0;
-  if (!hasListeners) stopListening(state);
+  const takesRequests = delay !== 0 || state.servers.size > 0;
+  if (!takesRequests) stopListening(state);
   state.notify(reason);
   state.attempt(() => warnIfNotTied(state));
-  if (hasListeners) {
+  if (takesRequests) {
     if (typeof delay === "function") await runStep(state, { label: delay.name || "delay", fn: delay });
     else if (delay > 0) await state.pause(delay);
     state.phase = "calming";
@@ -37,7 +37,7 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
     stopListening(state);
   }
   for (const callback of state.callbacks) startCallback(state, callback);
-  if (hasListeners) await state.resumeNextTurn();
+  if (takesRequests) await state.resumeNextTurn();
 
   await drain(state);
   do {

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { type Cancellation, type CancelOutcome, onCancel, reasonOf, timedOut } from "../internal/cancellation.ts";
-import { named, promised, type WaitLimits } from "../internal/check.ts";
+import { type Cancellation, type CancelOutcome, onCancel, reasonOf, timeoutError } from "../internal/cancellation.ts";
+import { promiseTry, type WaitLimits, withName } from "../internal/check.ts";
 import { ASYNC_DISPOSE, DISPOSE } from "../internal/dispose.ts";
 import { hook } from "../internal/hook.ts";
 import { runtime } from "../internal/platform.ts";
@@ -84,7 +84,7 @@ export class WebHold implements WebGuard {
     }
     // The platform accepts only one of the two options, and only its own signals.
     const requestOptions = ifAvailable ? { mode, ifAvailable } as const : { mode, signal: this.#withdrawn.signal };
-    promised(() => locks.request(name, requestOptions, (lock) => this.#onAnswer(lock)))
+    promiseTry(() => locks.request(name, requestOptions, (lock) => this.#onAnswer(lock)))
       .then(() => this.#onEnd(), (error) => this.#onError(error));
     // Deno 2.9.6 queues a shared request with `ifAvailable` behind a waiting exclusive one, instead of refusing it.
     if (ifAvailable && runtime() === "deno") void this.#ifItWaits(() => this.#onAnswer(null));
@@ -127,7 +127,7 @@ export class WebHold implements WebGuard {
 
   #cancel(outcome: CancelOutcome, { signal, timeout }: WaitLimits): void {
     this.#isAnswered = true; // first, because reading a foreign signal runs its code
-    this.#fail(outcome === "timeout" ? timeoutError(this.#spec, timeout) : reasonOf(signal!), outcome);
+    this.#fail(outcome === "timeout" ? webTimeoutError(this.#spec, timeout) : reasonOf(signal!), outcome);
   }
 
   /** Ends the request without a grant. */
@@ -154,7 +154,7 @@ export class WebHold implements WebGuard {
   /** Called when the platform has released the lock. An error without a release means that the lock was stolen. */
   #onEnd(error?: unknown): void {
     if (this.#spend(true)) {
-      const lock = named("lock", this.#spec.name);
+      const lock = withName("lock", this.#spec.name);
       this.#lost.abort(new LeaseLostError(`Cannot keep ${lock}: it was stolen`, { cause: error }));
     }
     this.#resolveEnded();
@@ -173,6 +173,6 @@ export class WebHold implements WebGuard {
 show(WebHold, "Guard", ["held"]);
 
 /** The error of a request that timed out. */
-export function timeoutError(spec: WebLockSpec, timeout: number): Error {
-  return timedOut(spec.operation, timeout, hook?.holderOf(spec));
+export function webTimeoutError(spec: WebLockSpec, timeout: number): Error {
+  return timeoutError(spec.operation, timeout, hook?.holderOf(spec));
 }

@@ -5,7 +5,7 @@
  */
 import { checkOptions, checkString, must } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
-import { wrapped } from "../internal/wrap.ts";
+import { wrapFunction } from "../internal/wrap.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
 import type { WebGuard } from "./guard.ts";
 import { checkWebName, readLocks, specOf, type WebLockMode, type WebLockOptions, type WebLockSpec } from "./options.ts";
@@ -103,7 +103,7 @@ export class WebLock implements Acquirable<WebGuard> {
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>> {
-    return wrapped(fn, (call) => this.run(call));
+    return wrapFunction(fn, (call) => this.run(call));
   }
 }
 show(WebLock, "WebLock", ["name", "mode"]);

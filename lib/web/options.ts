@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkName, checkOptions, must, named } from "../internal/check.ts";
+import { checkName, checkOptions, must, withName } from "../internal/check.ts";
 import type { Resource } from "../internal/hook.ts";
 import { SyncError } from "../errors.ts";
 
@@ -46,8 +46,8 @@ export interface WebLockSpec extends Resource {
 /** Describes one lock or side. `name` and `locks` are already checked. */
 export function specOf(noun: string, checked: Pick<WebLockSpec, "kind" | "name" | "mode" | "locks">): WebLockSpec {
   const { name, mode } = checked;
-  const facts = { isRemote: true, isExclusive: mode === "exclusive", group: `web lock ${name}` };
-  return { ...checked, operation: named(`acquire ${noun}`, name), ...facts };
+  const facts = { isRemote: true, isExclusive: mode === "exclusive", sharedState: `web lock ${name}` };
+  return { ...checked, operation: withName(`acquire ${noun}`, name), ...facts };
 }
 
 /** Checks a name: names that begin with a hyphen are reserved by the platform. */

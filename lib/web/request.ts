@@ -6,13 +6,13 @@
 import { callIn } from "../internal/call_in.ts";
 import { admit, checkFunction } from "../internal/check.ts";
 import type { WaitOptions } from "../types.ts";
-import { timeoutError, type WebGuard, WebHold } from "./guard.ts";
+import { type WebGuard, WebHold, webTimeoutError } from "./guard.ts";
 import type { WebLockSpec } from "./options.ts";
 
 export async function acquire(spec: WebLockSpec, options: WaitOptions | undefined): Promise<WebGuard> {
   const limits = admit(options);
   const guard = await WebHold.request(spec, limits, limits?.timeout === 0);
-  if (guard === undefined) throw timeoutError(spec, 0);
+  if (guard === undefined) throw webTimeoutError(spec, 0);
   return guard;
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { show } from "../internal/show.ts";
-import { type Wrapped, wrapped } from "../internal/wrap.ts";
+import { wrapFunction, type Wrapped } from "../internal/wrap.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
 import type { WebGuard } from "./guard.ts";
 import { checkWebName, readLocks, specOf, type WebLockSpec, type WebRwLockOptions } from "./options.ts";
@@ -92,6 +92,6 @@ class Side implements WebRwLockSide {
   }
 
   wrap<This, A extends unknown[], R>(fn: (this: This, ...args: A) => R): Wrapped<This, A, R> {
-    return wrapped(fn, (call) => this.run(call));
+    return wrapFunction(fn, (call) => this.run(call));
   }
 }

@@ -1,6 +1,6 @@
 /** Arguments: every message names the argument and quotes the value. */
 import assert from "node:assert/strict";
-import { checkFunction, checkInteger, checkTimeout, promised, quote } from "../../lib/internal/check.ts";
+import { checkFunction, checkInteger, checkTimeout, promiseTry, quote } from "../../lib/internal/check.ts";
 import { test } from "../_test.ts";
 
 test("check: quoted values are short and unmistakable", () => {
@@ -44,7 +44,7 @@ test("check: numbers", () => {
 
 test("check: a thrown error becomes a rejection", async () => {
   const error = new Error("x");
-  const promise = promised(() => {
+  const promise = promiseTry(() => {
     throw error;
   });
   await assert.rejects(promise, error);

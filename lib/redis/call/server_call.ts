@@ -17,7 +17,7 @@
  * @module
  */
 import type { TimeoutError } from "../../errors.ts";
-import { type Cancellation, onCancel, reasonOf, timedOut } from "../../internal/cancellation.ts";
+import { type Cancellation, onCancel, reasonOf, timeoutError } from "../../internal/cancellation.ts";
 import { type GiveUpOutcome, hook } from "../../internal/hook.ts";
 import { exposeState } from "../../internal/state.ts";
 import { Timer } from "../../internal/timer.ts";
@@ -189,15 +189,20 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
     const command = this.#command;
     const silence = command?.isHeldBack === false ? this.#silence(command, SILENCE) : undefined;
     const cause = this.retry.failure ?? silence ?? withoutArguments(this.spec.namespace.store.backend.failure);
-    this.fail(this.#timedOut(cause), "timeout");
+    this.fail(this.#timeoutError(cause), "timeout");
   }
 
   /**
    * @param cause The failure of the connection, if that was the obstacle.
    * @param detail Text after the time. Default: the holder, if diagnostics know it.
    */
-  #timedOut(cause?: unknown, detail = hook?.holderOf(this.spec.resource)): TimeoutError {
-    return timedOut(`acquire ${this.spec.what}`, this.#timeout, detail, cause === undefined ? undefined : { cause });
+  #timeoutError(cause?: unknown, detail = hook?.holderOf(this.spec.resource)): TimeoutError {
+    return timeoutError(
+      `acquire ${this.spec.what}`,
+      this.#timeout,
+      detail,
+      cause === undefined ? undefined : { cause },
+    );
   }
 
   /** Ends without a grant: it has failed, timed out, or its signal has aborted. */
@@ -212,7 +217,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
   /** Ends a call that found the resource taken. @param detail Text after the time. Default: the holder. */
   protected refuse(detail?: string): void {
     this.#end();
-    this.#isTry ? this.#resolve(undefined) : this.#reject(this.#timedOut(undefined, detail));
+    this.#isTry ? this.#resolve(undefined) : this.#reject(this.#timeoutError(undefined, detail));
     if (this.waits) this.reportWait();
     if (this.#isReported) this.#reportGiveUp("timeout");
   }

@@ -8,7 +8,7 @@
  * @module
  */
 import { pause } from "../../internal/cancellation.ts";
-import { promised } from "../../internal/check.ts";
+import { promiseTry } from "../../internal/check.ts";
 import { clockInForce } from "../../internal/timers.ts";
 import { SILENCE } from "../times.ts";
 
@@ -33,7 +33,7 @@ export class Portions {
 
   /** Hands over a command, now or in one of the next portions. */
   send<T>(command: () => Promise<T>, isUrgent = false): Promise<T> {
-    if (setImmediate === undefined) return promised(command);
+    if (setImmediate === undefined) return promiseTry(command);
     if (this.#room > 0 || clockInForce() !== clock) return this.#handOver(command);
     return new Promise((resolve) => {
       (isUrgent ? this.#urgent : this.#waiting).push(() => {
@@ -46,7 +46,7 @@ export class Portions {
 
   #handOver<T>(command: () => Promise<T>): Promise<T> {
     this.#room--;
-    const answer = promised(command);
+    const answer = promiseTry(command);
     if (!this.#isEndAwaited) {
       this.#isEndAwaited = true;
       this.#beganAt = performance.now();

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { promised } from "../../internal/check.ts";
+import { promiseTry } from "../../internal/check.ts";
 import { ClientClosedError, codeOf, isPassing, NoAnswerError, StateError, withoutArguments } from "../errors.ts";
 import type { Backend } from "../clients/backend.ts";
 import { Portions } from "../clients/portions.ts";
@@ -86,7 +86,7 @@ export class ScriptRunner {
     const sent = this.#sentInFull.get(script);
     if (cluster || (sent !== undefined && sent.over === over)) return;
     this.#sentInFull.set(script, { over });
-    promised(() => this.backend.eval(script.source, [], [])).catch(() => this.#sentInFull.delete(script));
+    promiseTry(() => this.backend.eval(script.source, [], [])).catch(() => this.#sentInFull.delete(script));
   }
 
   /**

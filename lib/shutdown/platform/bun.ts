@@ -48,23 +48,23 @@ export function innerServer(server: object): Partial<HttpServer> | undefined {
   return (server as { [inner: symbol]: Partial<HttpServer> | undefined })[Symbol.for("::bunternal::")];
 }
 
-const listeners = new Set<(server: HttpServer) => void>();
+const connectionListeners = new Set<(server: HttpServer) => void>();
 
 /** Restores the replaced `emit`. */
 let restore = () => {};
 
 /** Calls `listener` with the server of each new connection of node:http. Returns a function that ends this. */
 export function onBunConnection(listener: (server: HttpServer) => void): () => void {
-  if (listeners.size === 0) {
+  if (connectionListeners.size === 0) {
     const { prototype } = builtin<{ Server: { prototype: HttpServer } }>("http")!.Server;
     const { emit } = prototype;
     restore = override(prototype, "emit", function (this: HttpServer, event: string, ...args: unknown[]): boolean {
-      if (event === "connection") { for (const each of listeners) each(this); }
+      if (event === "connection") { for (const each of connectionListeners) each(this); }
       return emit.call(this, event, ...args);
     });
   }
-  listeners.add(listener);
+  connectionListeners.add(listener);
   return () => {
-    if (listeners.delete(listener) && listeners.size === 0) restore();
+    if (connectionListeners.delete(listener) && connectionListeners.size === 0) restore();
   };
 }

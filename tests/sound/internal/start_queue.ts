@@ -5,13 +5,13 @@ import { assertSoundWindowLog } from "./start_log.ts";
 import { assertSoundTokenBucket } from "./token_bucket.ts";
 import { assertSoundWaitQueue } from "./wait_queue.ts";
 
-export function assertSoundStartQueue({ logs, waits, due: set, blockedUntil }: StartQueue): void {
-  assertSoundWaitQueue(waits);
+export function assertSoundStartQueue({ logs, waiters, due: set, blockedUntil }: StartQueue): void {
+  assertSoundWaitQueue(waiters);
   for (const log of logs) {
     if (log instanceof WindowLog) assertSoundWindowLog(log);
     else assertSoundTokenBucket(log as TokenBucket);
   }
-  const first = waits.head;
+  const first = waiters.head;
   const due = first === undefined
     ? Infinity
     : Math.max(blockedUntil, ...logs.map((log, i) => log.readyAt(first.starts[i]!)));
