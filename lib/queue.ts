@@ -337,7 +337,7 @@ export class Queue<T> implements AsyncIterable<T> {
         hasReturned = true;
         // No item may go to a call of `next` whose result is no longer awaited.
         for (const getter of waitersOf(this.#getters)) {
-          if (!(getter instanceof LoopGetter) || getter.loop !== loop || !getter.isQueued) continue;
+          if (!(getter instanceof LoopGetter) || getter.loop !== loop || !getter.queued) continue;
           this.#getters.unlink(getter);
           getter.end();
         }

@@ -1,6 +1,6 @@
 /**
  * Reports waits, grants, cancellations and releases to observers. Invariant: `hook` is undefined exactly while no
- * observer is on, so an unobserved path costs one load and one comparison: `if (hook !== undefined) hook.grant(…)`.
+ * observer is on, so an unobserved path costs one load and one comparison: `hook?.grant(…)`.
  * lib/diagnostics sets the hook and makes the events.
  *
  * @module

@@ -39,7 +39,7 @@ export class Mutex implements Owner {
   /** Takes a free mutex. */
   take(hold: Hold): Hold {
     this.holder = hold;
-    if (hook !== undefined) hook.grant(this, hold, 1);
+    hook?.grant(this, hold, 1);
     return hold;
   }
 
@@ -49,7 +49,7 @@ export class Mutex implements Owner {
     if (next === undefined) this.holder = undefined;
     else {
       next.resolve(this.holder = new Hold(this));
-      if (hook !== undefined) hook.grant(this, next, 1, this.holder); // a Condition sets its own hold
+      hook?.grant(this, next, 1, this.holder); // a Condition sets its own hold
     }
   }
 }

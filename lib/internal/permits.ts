@@ -56,7 +56,7 @@ export class Permits implements PermitsOwner, Served {
     if (!this.fits(permits)) return undefined;
     this.value -= permits;
     const hold = owner.hold(permits);
-    if (hook !== undefined) hook.grant(owner, hold, permits);
+    hook?.grant(owner, hold, permits);
     return hold;
   }
 
@@ -104,7 +104,7 @@ export class Permits implements PermitsOwner, Served {
       const owner = next.target as PermitsOwner;
       const hold = owner.hold(permits);
       next.resolve(hold);
-      if (hook !== undefined) hook.grant(owner, next, permits, hold);
+      hook?.grant(owner, next, permits, hold);
     }
   }
 

@@ -144,11 +144,11 @@ export class StartQueue {
   }
 
   /** Serves the queue while a call waits, on platforms whose timers end with the request that set them. */
-  serveAlong(call: { readonly isQueued: boolean }): void {
+  serveAlong(call: { readonly queued: boolean }): void {
     const untilNext = () => Math.min(Math.max(this.due - this.budgets.clock.now(), 1), CHECK_INTERVAL);
     startTimer(untilNext(), () => {
       this.serve();
-      return call.isQueued ? untilNext() : undefined;
+      return call.queued ? untilNext() : undefined;
     }, true);
   }
 

@@ -26,7 +26,7 @@ export class Waiter<T> {
   /** The number of permits it waits for; 1 for targets without permits. */
   readonly permits: number;
   /** Whether it is in a queue. */
-  isQueued = false;
+  queued = false;
   next: Waiter<T> | undefined = undefined;
   /** Its cancellation, if it can be cancelled. */
   cancellation: WaitCancellation | undefined = undefined;
@@ -63,7 +63,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
 
   /** Throws if closed. */
   checkOpen(target: WaitedFor): void {
-    if (this.closedWith !== undefined) throw closedError(target);
+    if (this.closed) throw closedError(target);
   }
 
   /**
@@ -99,7 +99,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     else last.next = waiter;
     if (waiter.cancellation !== undefined) waiter.cancellation.previous = last;
     this.tail = waiter;
-    waiter.isQueued = true;
+    waiter.queued = true;
     this.size++;
   }
 
@@ -134,7 +134,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     if (next === undefined) this.tail = previous;
     else if (next.cancellation !== undefined) next.cancellation.previous = previous;
     waiter.next = undefined; // one that has left keeps no other one alive
-    waiter.isQueued = false;
+    waiter.queued = false;
     this.size--;
     cancellation?.onUnlinked();
   }
@@ -180,7 +180,7 @@ export class WaitCancellation extends Cancellation {
   }
 
   override leave(): void {
-    if (this.#waiter.isQueued) this.#queue.unlink(this.#waiter); // unlike a call between two waits
+    if (this.#waiter.queued) this.#queue.unlink(this.#waiter); // unlike a call between two waits
   }
 
   override settle(outcome: CancelOutcome): unknown {
@@ -202,7 +202,7 @@ export function grant<T>(waiter: Waiter<T>, value: T): void {
 
 /** Removes a waiter from anywhere in the queue without settling it. Returns whether it was still in the queue. */
 export function remove<T, W extends Waiter<T>>(queue: WaitQueue<T, W>, waiter: W): boolean {
-  if (!waiter.isQueued) return false;
+  if (!waiter.queued) return false;
   queue.unlink(waiter);
   reportGiveUp(waiter, "error");
   return true;

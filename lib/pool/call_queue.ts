@@ -26,7 +26,7 @@ export class CallQueue extends WaitQueue<void, Call> {
     const { options } = call;
     if (!options?.priority) return super.link(call);
     options.turn = this.#nextTurn++;
-    call.isQueued = true;
+    call.queued = true;
     this.size++;
     this.#place(call, this.heap.length);
   }
@@ -36,7 +36,7 @@ export class CallQueue extends WaitQueue<void, Call> {
     if (!options?.priority) return super.unlink(call);
     const last = this.heap.pop()!;
     if (last !== call) this.#place(last, options.index);
-    call.isQueued = false;
+    call.queued = false;
     this.size--;
     call.cancellation?.onUnlinked();
   }

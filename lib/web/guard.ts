@@ -75,7 +75,7 @@ export class WebHold implements WebGuard {
   }
 
   #request(limits: WaitLimits | undefined, ifAvailable: boolean): void {
-    if (hook !== undefined) hook.begin(this);
+    hook?.begin(this);
     const { name, mode, locks } = this.#spec;
     if (limits !== undefined) {
       // A request that never waits needs no timer; errors show the caller's time-out.
@@ -115,7 +115,7 @@ export class WebHold implements WebGuard {
     }
     const holdEnded = new Promise<void>((resolve) => this.#endHold = resolve);
     this.#resolve(this);
-    if (hook !== undefined) hook.grant(this.#spec, this, 1);
+    hook?.grant(this.#spec, this, 1);
     return holdEnded;
   }
 
@@ -166,7 +166,7 @@ export class WebHold implements WebGuard {
     if (endHold === undefined) return false;
     this.#endHold = undefined;
     endHold();
-    if (hook !== undefined) hook.release(this.#spec, this, isLost);
+    hook?.release(this.#spec, this, isLost);
     return true;
   }
 }

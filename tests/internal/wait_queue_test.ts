@@ -43,7 +43,7 @@ test("WaitQueue: behaves as a list from which some are removed in the middle", (
         const count = random.below(4);
         const woken = model.splice(0, count);
         wake(queue, undefined, count);
-        assert.ok(woken.every((one) => !one.isQueued));
+        assert.ok(woken.every((one) => !one.queued));
       } else assert.equal(queue.take(), model.shift());
       assert.equal(queue.size, model.length);
       assert.equal(queue.peek(), model[0]);
@@ -88,7 +88,7 @@ test("WaitQueue: a waiter that is removed leaves nothing behind, whichever of th
     assert.equal(remove(queue, gone), true);
     assert.equal(remove(queue, gone), false);
     assertSoundWaitQueue(queue);
-    assert.deepEqual([gone.isQueued, gone.next], [false, undefined]);
+    assert.deepEqual([gone.queued, gone.next], [false, undefined]);
     assert.deepEqual(waitersOf(queue), waiters.filter((one) => one !== gone));
   }
 });

@@ -127,8 +127,8 @@ export class MemoryName {
   }
 
   /** The queue keeps its own order, so each position has the same number. */
-  #waitingAnswer(isQueued: boolean, otherLimit: number): AcquireAnswer {
-    return { kind: "waiting", position: Number(isQueued), fence: this.#fence, endsIn: Infinity, otherLimit };
+  #waitingAnswer(queued: boolean, otherLimit: number): AcquireAnswer {
+    return { kind: "waiting", position: Number(queued), fence: this.#fence, endsIn: Infinity, otherLimit };
   }
 
   /** Grants from the head while it fits, and notifies all granted waiters except the asker, which gets an answer. */

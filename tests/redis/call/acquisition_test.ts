@@ -10,16 +10,16 @@ for (const [ttl, beat] of [[3000, 1000], [9000, 3000], [300, 100]] as const) {
   test(`Acquisition: without push, one that waits asks each ${beat} ms with a ttl of ${ttl} ms`, () =>
     withFakeTime(async (time) => {
       {
-        let isQueued = false;
+        let queued = false;
         const sent: number[] = [];
         const backend = scripted((command) => {
-          if (command !== "acquire" || !isQueued) return;
+          if (command !== "acquire" || !queued) return;
           sent.push(performance.now());
           return queuedReply();
         });
         const lock = new RedisLock(backend, "a", { ttl });
         await (await lock.acquire()).release();
-        isQueued = true;
+        queued = true;
         const controller = new AbortController();
         const call = assert.rejects(lock.acquire({ signal: controller.signal }));
         for (let i = 0; sent.length < 4; i++) {

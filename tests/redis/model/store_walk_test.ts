@@ -81,7 +81,7 @@ class Side {
     await this.settle();
     const { kind, fence, weight, position, otherLimit } = known;
     if (kind === "granted") return { kind, rank: this.rankOf(spec.keys[0], fence), weight, otherLimit };
-    return { kind, isQueued: position > 0, otherLimit };
+    return { kind, queued: position > 0, otherLimit };
   }
 
   /** The rank of a token. One that is new is larger than all before. */

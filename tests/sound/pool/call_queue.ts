@@ -6,9 +6,9 @@ export function assertSoundCallQueue(queue: CallQueue): void {
   const { heap, size } = queue;
   const isHeap = heap.every((call, i) => {
     const parent = heap[(i - 1) >> 1];
-    return call.isQueued && call.options!.index === i && (parent === undefined || isBefore(parent, call));
+    return call.queued && call.options!.index === i && (parent === undefined || isBefore(parent, call));
   });
-  const isList = waitersOf(queue).every((call) => call.isQueued && !call.options?.priority);
+  const isList = waitersOf(queue).every((call) => call.queued && !call.options?.priority);
   const isWhole = waitersOf(queue).length + heap.length === size;
   if (!isHeap || !isList || !isWhole) throw new Error(`unsound queue of ${size} calls, ${heap.length} in the heap`);
 }
