@@ -51,6 +51,10 @@ const others = [
     'new RedisLock(client, "orders")',
     "TypeError: backend must be a Backend made of the client, such as nodeRedis(client) …",
   ],
+  [
+    "using lease = await redisLock.acquire()",
+    "TypeError: lease must be declared with await using, not with using",
+  ],
   ["users.run(save)", "TypeError: key must be neither undefined nor a function: the key comes first, got …"],
   ["redisUsers.run(7, save)", "TypeError: key must be a string, such as String(id), got 7"],
   [
@@ -107,9 +111,8 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
     using _ = new Lock().acquire();
   },
   "using lease = await redisLock.acquire()": async () => {
-    await using lease = await new RedisLock(memoryBackend(), "orders").acquire();
     // @ts-expect-error: `await using`
-    using _ = lease;
+    using _ = await new RedisLock(memoryBackend(), "orders").acquire();
   },
   // @ts-expect-error: a server
   "shutdown.attach(app)": () => new GracefulShutdown({ signals: [] }).attach(express()),
@@ -159,7 +162,6 @@ test("mistakes: each mistake that the page lists is tried here, and no other", (
 /** In the words of run-times and transpilers, for what they find themselves. */
 const elsewhere: Readonly<Record<string, RegExp>> = {
   "using _ = lock.acquire()": /Object not disposable|is not a function|@@dispose must not be/,
-  "using lease = await redisLock.acquire()": /Object not disposable|is not a function|@@dispose must not be/,
   "try { guard = await lock.acquire({ timeout }) } finally { guard.release() }": /undefined/,
   "lock.locked()": /lock\.locked is not a function/,
   "lock.runExclusive(save)": /lock\.runExclusive is not a function/,

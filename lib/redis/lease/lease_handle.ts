@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { ASYNC_DISPOSE } from "../../internal/dispose.ts";
+import { ASYNC_DISPOSE, DISPOSE } from "../../internal/dispose.ts";
 import { show } from "../../internal/show.ts";
 import type { Lease } from "../lease.ts";
 import { checkTtl } from "../options.ts";
@@ -69,5 +69,14 @@ export class LeaseHandle implements Lease {
 
   async [ASYNC_DISPOSE](): Promise<void> {
     await this.release();
+  }
+
+  /**
+   * Read by `using` without `await`, when the lease is already granted: it would be renewed until the process ends.
+   * Not declared in {@linkcode Lease}, so that TypeScript refuses such a declaration.
+   */
+  get [DISPOSE](): never {
+    this.release().catch(() => {}); // `release()` returns the same promise
+    throw new TypeError("lease must be declared with await using, not with using");
   }
 }

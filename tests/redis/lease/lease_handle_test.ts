@@ -32,6 +32,35 @@ test("LeaseHandle: from the moment of asking, no more is trusted than a shorter 
     assert.equal(commands.at(-1), "release"); // the server may keep it for much longer otherwise
   }));
 
+test("LeaseHandle: a lease declared with using is released, and the error names await using", () =>
+  withFakeTime(async () => {
+    await computeDigests();
+    const commands: string[] = [];
+    const lock = new RedisLock(scripted((command) => void commands.push(command)), "a");
+    const lease = await lock.acquire();
+    assert.throws(() => {
+      // @ts-expect-error: TypeScript finds it
+      using _ = lease;
+    }, { name: "TypeError", message: "lease must be declared with await using, not with using" });
+    assert.equal(lease.held, false);
+    await flushMicrotasks();
+    assert.equal(commands.at(-1), "release");
+  }));
+
+test("LeaseHandle: a lease declared with using, whose release fails, leaves no unhandled rejection", () =>
+  withFakeTime(async () => {
+    await computeDigests();
+    const refused = () => Promise.reject(new Error("NOPERM this user has no permissions to run the 'evalsha' command"));
+    const lease = await new RedisLock(scripted((command) => command === "release" ? refused() : undefined), "a")
+      .acquire();
+    assert.throws(() => {
+      // @ts-expect-error: TypeScript finds it
+      using _ = lease;
+    }, TypeError);
+    await flushMicrotasks();
+    await assert.rejects(lease.release(), RedisError);
+  }));
+
 test("LeaseHandle: a verify that finds less time left than it knew of brings the renewal forward", () =>
   withFakeTime(async (time) => {
     await computeDigests();
