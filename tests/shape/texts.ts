@@ -34,11 +34,6 @@ export function otherVersions(path: string, text: string, pinned: string): strin
   return named.filter((version) => version !== pinned).map((version) => `${path} names Deno ${version}`);
 }
 
-/** The packages that a user would have to install. */
-export function dependencies(packageJson: object): string[] {
-  return ["dependencies", "peerDependencies", "optionalDependencies"].filter((kind) => kind in packageJson);
-}
-
 /** Paths and hosts that mean something on one machine only. Put together here, so that this file has none of them. */
 const MACHINE_WORDS = [
   ["/", "work/"],
