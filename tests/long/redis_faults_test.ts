@@ -19,7 +19,7 @@ for (const scenario of scenarios.filter(({ fast }) => fast)) {
 
 test("faults: docs/reliability.md has the number of scenarios", () => {
   const page = readFileSync(new URL("../../docs/reliability.md", import.meta.url), "utf8");
-  assert.equal(Number(/(\d+) scenarios of faults/.exec(page)?.[1]), scenarios.length);
+  assert.equal(Number(/(\d+) fault scenarios/.exec(page)?.[1]), scenarios.length);
 });
 
 test("faults: a lock that trusts its time-out is caught", () =>
