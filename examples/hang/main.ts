@@ -72,7 +72,7 @@ async function showStuckHolder(children: ChildProcess[]): Promise<void> {
 console.log(bold("Four programs that hang, and what the watchdog reports of each."));
 console.log(`One line turns it on: ${bold("watchdog()")}, from @interlock/interlock/diagnostics.`);
 console.log(dim(`Here it reports after ${LIMITS.waited / 1000} s, by default after 10 s; deadlocks after 1 s.`));
-await show("1  A forgotten release", "forgotten_release.ts", forgottenRelease.hang, 1);
+await show("1  A forgotten release", "forgotten_release.ts", forgottenRelease.hang, 2);
 await show("2  A lock that is acquired twice by one caller", "re_entrancy.ts", reEntrancy.hang, 1);
 await show("3  Two locks in opposite orders", "opposite_orders.ts", oppositeOrders.hang, 1);
 await showStuckHolder([]);

@@ -3,7 +3,7 @@
  * what earlier ones have not found.
  *
  * If similar acquisitions of a group are too old together, only the oldest is found: a long queue is one finding, not
- * thousands. A hold and its first waiter are one finding, too.
+ * thousands.
  *
  * @module
  */
@@ -26,7 +26,7 @@ export class Search {
   readonly #holds: Overdue;
   /** The waits that may be in a deadlock. */
   readonly #waitsInRuns: Overdue;
-  /** The waits of the deadlocks that were found. */
+  /** The acquisitions of the deadlocks that were found. */
   readonly #stuck = new WeakSet<Acquisition>();
 
   constructor({ waited, held, self }: Limits) {
@@ -49,11 +49,9 @@ export class Search {
     const prefix = due > now ? "the process ends while " : "";
     const mayBeStuck = this.#waitsInRuns.take(hub.registry.groups, due).length > 0;
     const deadlocks = mayBeStuck ? this.#deadlocks(now, due) : [];
-    // A finding of one side names the first call of the other side, which is then no finding of its own.
-    const waits = this.#waits.take(hub.registry.groups, due, most);
-    for (const { group: { holds: [holder] } } of waits) if (holder !== undefined) this.#holds.known.add(holder);
-    const holds = this.#holds.take(hub.registry.groups, now, most);
-    for (const { group: { waits: [waiter] } } of holds) if (waiter !== undefined) this.#waits.known.add(waiter);
+    const withoutStuck = (all: Acquisition[]) => all.filter((one) => !this.#stuck.has(one));
+    const waits = withoutStuck(this.#waits.take(hub.registry.groups, due, most));
+    const holds = withoutStuck(this.#holds.take(hub.registry.groups, now, most));
     return [
       ...deadlocks,
       ...waits.map((one) => longWait(one, now, prefix)),
@@ -63,12 +61,9 @@ export class Search {
 
   #deadlocks(now: number, due: number): Finding[] {
     return findDeadlocks(hub.registry, due - this.#selfLimit).flatMap((deadlock) => {
-      const isKnown = deadlock.every(({ wait }) => this.#stuck.has(wait));
-      for (const { hold, wait } of deadlock) {
-        this.#stuck.add(wait);
-        this.#waits.known.add(wait);
-        this.#holds.known.add(hold);
-      }
+      const acquisitions = deadlock.flatMap(({ hold, wait }) => [hold, wait]);
+      const isKnown = acquisitions.every((acquisition) => this.#stuck.has(acquisition));
+      for (const acquisition of acquisitions) this.#stuck.add(acquisition);
       return isKnown ? [] : [deadlockFinding(deadlock, now)];
     });
   }
@@ -87,8 +82,8 @@ export class Overdue {
   readonly #which: "waits" | "holds";
   readonly #limit: number;
   readonly #isAlike: IsAlike;
-  /** The acquisitions that were found, were like one that was found, or are part of another finding. */
-  readonly known = new WeakSet<Acquisition>();
+  /** The acquisitions that were found, or were like one that was found. */
+  readonly #known = new WeakSet<Acquisition>();
 
   /** @param limit Maximum age in ms. */
   constructor(which: "waits" | "holds", limit: number, isAlike: IsAlike = () => true) {
@@ -109,9 +104,9 @@ export class Overdue {
           this.next = Math.min(this.next, dueAt);
           break;
         }
-        const isNew = !this.known.has(one) && !compared.some((other) => this.#isAlike(one, other));
+        const isNew = !this.#known.has(one) && !compared.some((other) => this.#isAlike(one, other));
         if (isNew) found.push(one);
-        this.known.add(one);
+        this.#known.add(one);
         if (compared.length < MOST_COMPARED) compared.push(one);
       }
     }

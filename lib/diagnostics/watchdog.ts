@@ -36,8 +36,7 @@ export interface WatchdogOptions {
 /** A running watchdog. Disposing of it ends it. */
 export interface Watchdog extends Disposable {
   /**
-   * All waits and holds that last too long or are stuck now, whether or not they were reported; deadlocks come first. A
-   * wait and the hold that it waits for are one finding.
+   * All waits and holds that last too long or are stuck now, whether or not they were reported; deadlocks come first.
    */
   findings(): Finding[];
 }
@@ -51,8 +50,8 @@ export interface Watchdog extends Disposable {
  *   caller's hold
  * - on platforms with a `process`: any wait that is pending when the process runs out of work and ends
  *
- * Each finding is reported once, with the name of the lock, its duration, and the file and line of both sides: a hold and
- * its first waiter are not two findings. While it is on, the message of a TimeoutError ends with the holder:
+ * Each finding is reported once, with the name of the lock, its duration, and the file and line of both sides. While it
+ * is on, the message of a TimeoutError ends with the holder:
  * `…: timed out after 100 ms; held for 3204 ms, acquired at checkout.ts:41`.
  *
  * With `self: "reject"` a call that would wait for a hold of its own `run` rejects at once if no other release could

@@ -73,7 +73,7 @@ test("watchdog: waits of a deadlock are not reported once more as long ones, and
     controller.abort();
     await Promise.all([run, ...waits]);
     guard.release();
-    assert.deepEqual(findings.map(({ kind }) => kind).sort(), ["self", "waited"]);
+    assert.deepEqual(findings.map(({ kind }) => kind).sort(), ["held", "self", "waited"]);
   }));
 
 test("snapshot: a thing is forgotten with its last call, and known again with the next", async () => {
