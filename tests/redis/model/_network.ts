@@ -2,14 +2,24 @@
  * Clients of one Redis in memory that runs the real scripts, on a network that a random source makes slow and lossy, under
  * the fake clock of a test. Commands of a client may overtake each other, as they can over a new connection.
  */
+import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import type { Backend } from "../../../lib/redis/mod.ts";
+import {
+  type Acquirable,
+  type Backend,
+  type Lease,
+  RedisKeyedMutex,
+  RedisLock,
+  type RedisOptions,
+  RedisRwLock,
+  RedisSemaphore,
+} from "../../../lib/redis/mod.ts";
 import { adopt, renew, verify } from "../../../lib/redis/scripts/holds.ts";
 import { inspect } from "../../../lib/redis/scripts/inspect.ts";
 import { acquire, release } from "../../../lib/redis/scripts/state_machine.ts";
 import { askAgain, change, giveBack, start } from "../../../lib/redis/rate/scripts.ts";
 import { type Script, script } from "../../../lib/redis/scripts/script.ts";
-import type { Random } from "../../_tools.ts";
+import { type FakeTime, flushMicrotasks, type Random, seeded, watch, withFakeTime } from "../../_tools.ts";
 import { reply } from "./_lua.ts";
 import { MemoryRedis } from "./_redis.ts";
 
@@ -186,4 +196,47 @@ export class NetworkClient implements Backend {
 
   /** What can befall its subscriptions. */
   readonly troubles: Set<() => Promise<void>> = new Set();
+}
+
+/** Everything that one call holds alone, under the same name. */
+export const bodies: Readonly<Record<string, (backend: Backend, options?: RedisOptions) => Acquirable<Lease>>> = {
+  lock: (backend, options) => new RedisLock(backend, "a", options),
+  "keyed mutex": (backend, options) => new RedisKeyedMutex(backend, options).at("a"),
+  semaphore: (backend, options) => new RedisSemaphore(backend, "a", 1, options),
+  writer: (backend, options) => new RedisRwLock(backend, "a", options).writer,
+};
+
+export interface NetworkSetup<N extends Network> {
+  readonly network: N;
+  readonly time: FakeTime;
+  pass(ms: number): Promise<void>;
+  /** The values of promises that settle within some time. */
+  values<T>(promises: readonly Promise<T>[], ms?: number): Promise<T[]>;
+  value<T>(promise: Promise<T>, ms?: number): Promise<T>;
+}
+
+/** Calls `fn` with a network under a fake clock, for each seed. Then a minute passes, in which everything ends. */
+export function onNetwork<N extends Network>(
+  make: new (random: Random) => N,
+  fn: (setup: NetworkSetup<N>) => Promise<void>,
+): Promise<void> {
+  return seeded((random) =>
+    withoutChance(random, () =>
+      withFakeTime(async (time) => {
+        const pass = async (ms: number) => {
+          await flushMicrotasks();
+          await time.pass(ms);
+        };
+        const values = async <T>(promises: readonly Promise<T>[], ms = 1000) => {
+          const watched = promises.map(watch);
+          const isPending = () => watched.some(({ state }) => state === "pending");
+          for (let passed = 0; passed < ms && isPending(); passed += 10) await pass(10);
+          assert.equal(isPending(), false);
+          return await Promise.all(promises);
+        };
+        const value = async <T>(promise: Promise<T>, ms?: number) => (await values([promise], ms))[0]!;
+        await fn({ network: new make(random), time, pass, values, value });
+        await time.pass(60_000, 100);
+      }))
+  );
 }

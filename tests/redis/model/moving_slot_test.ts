@@ -1,74 +1,32 @@
 /** A name whose slot of a cluster is open, and one whose keys move one by one, in every order. */
 import assert from "node:assert/strict";
-import {
-  type Acquirable,
-  type Backend,
-  type Lease,
-  RedisKeyedMutex,
-  RedisLock,
-  RedisRwLock,
-  RedisSemaphore,
-} from "../../../lib/redis/mod.ts";
+import { RedisLock, RedisSemaphore } from "../../../lib/redis/mod.ts";
 import { NONE } from "../../../lib/redis/scripts/layout.ts";
 import { acquire, release } from "../../../lib/redis/scripts/state_machine.ts";
 import { TimeoutError } from "../../../mod.ts";
 import { test } from "../../_test.ts";
-import { type FakeTime, flushMicrotasks, seeded, watch, withFakeTime } from "../../_tools.ts";
+import { watch } from "../../_tools.ts";
 import { nothing } from "../_scripted.ts";
 import { LosingClient, MovingSlot, PatientClient } from "./_moving_slot.ts";
-import { NetworkClient, withoutChance } from "./_network.ts";
+import { bodies, NetworkClient, onNetwork } from "./_network.ts";
 
 const ttl = 3000;
 const MOVING = /the slot of this name is being moved/;
-
-const bodies: Readonly<Record<string, (backend: Backend) => Acquirable<Lease>>> = {
-  lock: (backend) => new RedisLock(backend, "a", { ttl }),
-  "keyed mutex": (backend) => new RedisKeyedMutex(backend, { ttl }).at("a"),
-  semaphore: (backend) => new RedisSemaphore(backend, "a", 1, { ttl }),
-  writer: (backend) => new RedisRwLock(backend, "a", { ttl }).writer,
-};
 
 const clients: Readonly<Record<string, typeof NetworkClient>> = {
   "a client": NetworkClient,
   "a client that tries again itself": PatientClient,
 };
 
-interface Setup {
-  readonly slot: MovingSlot;
-  pass(ms: number): Promise<void>;
-  /** The value of a promise that settles within some time. */
-  value<T>(promise: Promise<T>, ms?: number): Promise<T>;
-}
-
-function inSlot(fn: (setup: Setup) => Promise<void>): Promise<void> {
-  return seeded((random) =>
-    withoutChance(random, () =>
-      withFakeTime(async (time: FakeTime) => {
-        const pass = async (ms: number) => {
-          await flushMicrotasks();
-          await time.pass(ms, 20);
-        };
-        const value = async <T>(promise: Promise<T>, ms = 1000) => {
-          const watched = watch(promise);
-          for (let passed = 0; passed < ms && watched.state === "pending"; passed += 20) await pass(20);
-          assert.notEqual(watched.state, "pending");
-          return await promise;
-        };
-        await fn({ slot: new MovingSlot(random), pass, value });
-        await time.pass(10 * ttl, 100);
-      }))
-  );
-}
-
 for (const [name, make] of Object.entries(bodies)) {
   for (const waits of [false, true]) {
     for (const [client, Client] of Object.entries(clients)) {
       const what = `${name}${waits ? " with a waiter" : ""}, ${client}`;
       test(`open slot: ${what}: a lease is renewed, extended, verified and released`, () =>
-        inSlot(async ({ slot, pass, value }) => {
+        onNetwork(MovingSlot, async ({ network: slot, pass, value }) => {
           const [here, there] = [new Client(slot), new Client(slot)];
-          const lease = await value(make(here).acquire());
-          const waiting = waits ? make(there).acquire({ timeout: 100 * ttl }) : undefined;
+          const lease = await value(make(here, { ttl }).acquire());
+          const waiting = waits ? make(there, { ttl }).acquire({ timeout: 100 * ttl }) : undefined;
           await pass(100);
           slot.open();
           await pass(3 * ttl);
@@ -77,7 +35,7 @@ for (const [name, make] of Object.entries(bodies)) {
           assert.equal(await value(lease.verify()), true);
           if (!waits) { // else all of its keys exist
             await assert.rejects(
-              value(make(there).acquire({ timeout: ttl }), ttl + 10),
+              value(make(there, { ttl }).acquire({ timeout: ttl }), ttl + 10),
               (error) =>
                 error instanceof TimeoutError && (Client === PatientClient || MOVING.test(String(error.cause))),
             );
@@ -85,7 +43,7 @@ for (const [name, make] of Object.entries(bodies)) {
           assert.equal(await value(lease.release(), ttl / 2), true);
           await pass(3 * ttl);
           slot.close();
-          const next = await value(waiting ?? make(there).acquire(), 2 * ttl);
+          const next = await value(waiting ?? make(there, { ttl }).acquire(), 2 * ttl);
           assert.ok(next.fencingToken > lease.fencingToken);
           assert.equal(await value(next.release()), true);
         }));
@@ -106,10 +64,10 @@ for (const name of ["lock", "semaphore"]) {
   test(`moving slot: ${name}: a release at any moment resolves to true, and the waiter is next`, async () => {
     for (const order of orders(ends)) {
       for (let before = 0; before <= order.length; before++) {
-        await inSlot(async ({ slot, pass, value }) => {
+        await onNetwork(MovingSlot, async ({ network: slot, pass, value }) => {
           const Client = slot.random.pick(Object.values(clients));
-          const lease = await value(make(new Client(slot)).acquire());
-          const waiting = make(new Client(slot)).acquire({ timeout: 100 * ttl });
+          const lease = await value(make(new Client(slot), { ttl }).acquire());
+          const waiting = make(new Client(slot), { ttl }).acquire({ timeout: 100 * ttl });
           await pass(100);
           const keys = order.map((end) => slot.left.find((key) => key.endsWith(`}${end}`))!);
           slot.open();
@@ -135,7 +93,7 @@ for (const name of ["lock", "semaphore"]) {
 }
 
 test("open slot: a release whose answer is lost resolves to true: lock", () =>
-  inSlot(async ({ slot, value }) => {
+  onNetwork(MovingSlot, async ({ network: slot, value }) => {
     const client = new LosingClient(slot, release.one, "answer");
     const lease = await value(new RedisLock(client, "a", { ttl }).acquire());
     slot.open();
@@ -144,7 +102,7 @@ test("open slot: a release whose answer is lost resolves to true: lock", () =>
   }));
 
 test("open slot: a release whose answer is lost resolves to true: semaphore with another holder", () =>
-  inSlot(async ({ slot, value }) => {
+  onNetwork(MovingSlot, async ({ network: slot, value }) => {
     const client = new LosingClient(slot, release.weighted, "answer");
     const lease = await value(new RedisSemaphore(client, "a", 2, { ttl }).acquire());
     const other = await value(new RedisSemaphore(new NetworkClient(slot), "a", 2, { ttl }).acquire());
@@ -155,7 +113,7 @@ test("open slot: a release whose answer is lost resolves to true: semaphore with
   }));
 
 test("open slot: a waiter that was cancelled leaves nothing that is granted later", () =>
-  inSlot(async ({ slot, pass, value }) => {
+  onNetwork(MovingSlot, async ({ network: slot, pass, value }) => {
     const make = () => new RedisLock(new NetworkClient(slot), "a", { ttl: 30_000 });
     const lease = await value(make().acquire());
     const controller = new AbortController();
@@ -176,7 +134,7 @@ test("open slot: a waiter that was cancelled leaves nothing that is granted late
 
 for (const [name, Client] of Object.entries(clients)) {
   test(`open slot: a hold whose call has ended is given back: ${name}`, () =>
-    inSlot(async ({ slot, pass, value }) => {
+    onNetwork(MovingSlot, async ({ network: slot, pass, value }) => {
       class Forgetful extends Client {
         override async evalsha(sha: string, keys: string[], args: string[]): Promise<unknown> {
           const answer = await super.evalsha(sha, keys, args);
@@ -198,7 +156,7 @@ for (const [name, Client] of Object.entries(clients)) {
 }
 
 test("cluster: a release that is sent again grants the next waiter at once", () =>
-  inSlot(async ({ slot, pass, value }) => {
+  onNetwork(MovingSlot, async ({ network: slot, pass, value }) => {
     const long = { ttl: 30_000 };
     const client = new LosingClient(slot, release.one, "command");
     const lease = await value(new RedisLock(client, "a", long).acquire());

@@ -4,9 +4,8 @@ import { type Lease, RedisLock, RedisRateLimiter, RedisSemaphore } from "../../.
 import type { Script } from "../../../lib/redis/scripts/script.ts";
 import { slotOf } from "../_slots.ts";
 import { test } from "../../_test.ts";
-import { flushMicrotasks, seeded, watch, withFakeTime } from "../../_tools.ts";
 import { reply } from "./_lua.ts";
-import { Network, NetworkClient, withoutChance } from "./_network.ts";
+import { Network, NetworkClient, onNetwork } from "./_network.ts";
 import { MemoryRedis } from "./_redis.ts";
 
 const ttl = 3000;
@@ -47,45 +46,17 @@ class Nodes extends Network {
   nodeOf(slot: number): Node {
     return this.all[slot % this.all.length]!;
   }
-}
 
-interface Setup {
-  readonly nodes: Nodes;
-  /** A name on each node. */
-  readonly names: string[];
-  pass(ms: number): Promise<void>;
-  values<T>(promises: Promise<T>[], ms?: number): Promise<T[]>;
-}
-
-function inNodes(clocks: number[], fn: (setup: Setup) => Promise<void>): Promise<void> {
-  return seeded((random) =>
-    withoutChance(random, () =>
-      withFakeTime(async (time) => {
-        const nodes = new Nodes(random);
-        nodes.all.push(...clocks.map((ahead) => new Node(ahead)));
-        const names = nodes.all.map((node) => {
-          for (let i = 0;; i++) if (nodes.nodeOf(slotOf(`{${i}}`)) === node) return `${i}`;
-        });
-        const pass = async (ms: number) => {
-          await flushMicrotasks();
-          await time.pass(ms);
-        };
-        const values = async <T>(promises: Promise<T>[], ms = 1000) => {
-          const watched = promises.map(watch);
-          const isPending = () => watched.some(({ state }) => state === "pending");
-          for (let passed = 0; passed < ms && isPending(); passed += 10) await pass(10);
-          assert.equal(isPending(), false);
-          return await Promise.all(promises);
-        };
-        await fn({ nodes, names, pass, values });
-        await time.pass(10 * ttl, 100);
-      }))
-  );
+  nameOn(node: Node): string {
+    for (let i = 0;; i++) if (this.nodeOf(slotOf(`{${i}}`)) === node) return `${i}`;
+  }
 }
 
 for (const seconds of [0, 1, 30, 600]) {
   test(`cluster: nodes whose clocks are ${seconds} s ahead and behind keep all leases`, () =>
-    inNodes([0, seconds, -seconds], async ({ nodes, names, pass, values }) => {
+    onNetwork(Nodes, async ({ network: nodes, pass, values }) => {
+      nodes.all.push(...[0, seconds, -seconds].map((ahead) => new Node(ahead)));
+      const names = nodes.all.map((node) => nodes.nameOn(node));
       const [here, there] = [new NetworkClient(nodes), new NetworkClient(nodes)];
       const of = (client: NetworkClient) =>
         names.flatMap((name) => [new RedisLock(client, name, { ttl }), new RedisSemaphore(client, name, 1, { ttl })]);
