@@ -4,6 +4,7 @@
  * allows, at most.
  */
 import assert from "node:assert/strict";
+import type { Terms } from "../../../lib/internal/start_log.ts";
 import { MemoryRates } from "../../../lib/redis/rate/memory_rates.ts";
 import type { StartAnswer, StartRequest, StoredRate } from "../../../lib/redis/rate/rate_store.ts";
 import { RedisRates } from "../../../lib/redis/rate/redis_rates.ts";
@@ -30,10 +31,6 @@ interface Taken {
 /** No more than each limit. */
 function startsOf({ budgets }: StoredRate, permits: number): number[] {
   return budgets.map(({ limit }) => Math.min(permits, limit));
-}
-
-function windowOf(limit: number, interval: number): StoredRate {
-  return { keys: KEYS, budgets: [{ kind: "window", limit, interval }] };
 }
 
 /** Runs scripts on `redis`, after `before`. */
@@ -191,40 +188,49 @@ test("walk: the scripts of a rate limit answer as the store in memory", async ()
   }
 });
 
-test("a rate limit of which 250 sleepers give up from the first to the last is free again", () =>
-  withFakeTime(async () => {
-    const redis = new MemoryRedis();
-    const rates = new RedisRates(runnerOf(redis, () => {}));
-    const rate = windowOf(1, 10);
-    const start = async (within: number) => await rates.start({ spec: rate, starts: [1], within }, command());
-    const answers: StartAnswer[] = [];
-    for (let i = 0; i < 250; i++) answers.push(await start(Infinity));
-    const [first, ...sleepers] = answers;
-    for (const { number } of sleepers) await rates.giveBack({ spec: rate, starts: [1], within: 0 }, number!);
-    assert.deepEqual([first!.wait, (await start(-1)).number], [0, undefined]);
-    assert.ok((await start(0)).wait > 8); // each command has taken 1 µs of the 10 ms
-    assert.equal(redis.call("LLEN", KEYS[1]), 1);
-  }));
+/** One caller's view of a rate limit in Redis: its calls take one start, or `permits`. */
+function callerOf(budget: Terms, redis = new MemoryRedis()) {
+  const rates = new RedisRates(runnerOf(redis, () => {}));
+  const spec: StoredRate = { keys: KEYS, budgets: [budget] };
+  const start = (within = Infinity, permits = 1) => rates.start({ spec, starts: [permits], within }, command());
+  return {
+    redis,
+    start,
+    wait: async (permits = 1) => Math.round((await start(Infinity, permits)).wait),
+    turn: async () => (await start()).number ?? assert.fail("no turn"),
+    giveBack: (number: number) => rates.giveBack({ spec, starts: [1], within: 0 }, number),
+    penalize: (starts: number) => rates.change(spec, { starts: [starts] }, command()),
+    /** How many entries are stored. */
+    stored: () => Number(redis.call("LLEN", KEYS[1])),
+  };
+}
+
+function windowOf(limit: number, interval: number): Terms {
+  return { kind: "window", limit, interval };
+}
+
+test("a rate limit of which 250 sleepers give up from the first to the last is free again", async () => {
+  const { start, giveBack, stored } = callerOf(windowOf(1, 10));
+  const answers: StartAnswer[] = [];
+  for (let i = 0; i < 250; i++) answers.push(await start());
+  const [first, ...sleepers] = answers;
+  for (const { number } of sleepers) await giveBack(number!);
+  assert.deepEqual([first!.wait, (await start(-1)).number], [0, undefined]);
+  assert.ok((await start(0)).wait > 8); // each command has taken 1 µs of the 10 ms
+  assert.equal(stored(), 1);
+});
 
 test("a start given back with more than 200 behind it counts until its turn, then it is free", async () => {
-  const redis = new MemoryRedis();
-  const rates = new RedisRates(runnerOf(redis, () => {}));
-  const rate = windowOf(1, 10);
-  const start = async () => {
-    const answer = await rates.start({ spec: rate, starts: [1], within: Infinity }, command());
-    return { ...answer, number: answer.number ?? assert.fail("no turn") };
-  };
+  const { turn, wait, giveBack, stored } = callerOf(windowOf(1, 10));
   const turns: number[] = [];
-  for (let i = 0; i < 222; i++) turns.push((await start()).number);
-  const stored = redis.call("LLEN", KEYS[1]);
-  for (const back of [turns[20]!, turns[20]!]) {
-    await rates.giveBack({ spec: rate, starts: [1], within: 0 }, back);
-  }
-  assert.equal(redis.call("LLEN", KEYS[1]), stored); // those behind it are not rewritten
-  await rates.giveBack({ spec: rate, starts: [1], within: 0 }, turns[22]!);
-  assert.ok(Number(redis.call("LLEN", KEYS[1])) < Number(stored));
-  for (const back of turns.slice(21).reverse()) await rates.giveBack({ spec: rate, starts: [1], within: 0 }, back);
-  assert.equal(Math.round((await start()).wait), 200);
+  for (let i = 0; i < 222; i++) turns.push(await turn());
+  const before = stored();
+  for (const back of [turns[20]!, turns[20]!]) await giveBack(back);
+  assert.equal(stored(), before); // those behind it are not rewritten
+  await giveBack(turns[22]!);
+  assert.ok(stored() < before);
+  for (const back of turns.slice(21).reverse()) await giveBack(back);
+  assert.equal(await wait(), 200);
 });
 
 test("a bucket's start that comes too late for its caller is given back once, and a bucket keeps no list", async () => {
@@ -232,7 +238,7 @@ test("a bucket's start that comes too late for its caller is given back once, an
   const rate: StoredRate = { keys: KEYS, budgets: [{ kind: "bucket", limit: 3, interval: 1e6 }] };
   for (const store of [new RedisRates(runnerOf(redis, () => {})), new MemoryRates()]) {
     const request = (within: number) => ({ spec: rate, starts: [1], within });
-    const remaining = async () => (await store.start(request(-1), command()) as { remaining: number }).remaining;
+    const remaining = async () => (await store.start(request(-1), command())).remaining;
     const turns: number[] = [];
     for (let i = 0; i < 3; i++) turns.push((await store.start(request(0), command())).number!);
     assert.equal(await remaining(), 0);
@@ -243,27 +249,21 @@ test("a bucket's start that comes too late for its caller is given back once, an
 });
 
 test("a rate limit keeps starts for the longest interval in use", async () => {
-  const redis = new MemoryRedis();
-  const rates = new RedisRates(runnerOf(redis, () => {}));
-  const [long, brief] = [1000, 10].map((interval) => windowOf(50, interval));
-  const start = (rate: StoredRate, within: number) => rates.start({ spec: rate, starts: [1], within }, command());
-  for (let i = 0; i < 20; i++) await start(long!, 0);
-  redis.now += 20_000;
-  for (let i = 0; i < 8; i++) await start(brief!, 0);
-  const [all, few] = [await start(long!, -1), await start(brief!, -1)];
-  assert.deepEqual([all, few].map((answer) => answer.remaining), [22, 42]);
+  const long = callerOf(windowOf(50, 1000));
+  const brief = callerOf(windowOf(50, 10), long.redis);
+  for (let i = 0; i < 20; i++) await long.start(0);
+  long.redis.now += 20_000;
+  for (let i = 0; i < 8; i++) await brief.start(0);
+  assert.deepEqual([(await long.start(-1)).remaining, (await brief.start(-1)).remaining], [22, 42]);
 });
 
 test("a start counts although all those before it have been dropped", async () => {
-  const rate = windowOf(2, 100);
   for (let offset = 0; offset < 8; offset++) { // one call in eight drops what is over
-    const redis = new MemoryRedis();
+    const { redis, start } = callerOf(windowOf(2, 100));
     redis.now += offset;
-    const rates = new RedisRates(runnerOf(redis, () => {}));
-    const start = (within: number) => rates.start({ spec: rate, starts: [1], within }, command());
-    for (let i = 0; i < 8; i++) await start(Infinity); // until 300
+    for (let i = 0; i < 8; i++) await start(); // until 300
     redis.now += 350_000;
-    await start(Infinity); // at 400
+    await start(); // at 400
     redis.now += 70_000;
     const answers = [await start(0), await start(0)]; // at 420, when the first eight are over
     assert.deepEqual(answers.map(({ number }) => number !== undefined), [true, false]);
@@ -271,69 +271,46 @@ test("a start counts although all those before it have been dropped", async () =
 });
 
 test("a start that is given back twice takes none of another call with the same turn", async () => {
-  const rates = new RedisRates(runnerOf(new MemoryRedis(), () => {}));
-  const rate = windowOf(3, 10);
-  const start = async () => {
-    const answer = await rates.start({ spec: rate, starts: [1], within: Infinity }, command());
-    return { ...answer, number: answer.number ?? assert.fail("no turn") };
-  };
+  const { turn, wait, giveBack } = callerOf(windowOf(3, 10));
   const turns: number[] = [];
-  for (let i = 0; i < 6; i++) turns.push((await start()).number);
-  for (let times = 0; times < 2; times++) await rates.giveBack({ spec: rate, starts: [1], within: 0 }, turns[4]!);
-  assert.deepEqual([(await start()).wait, (await start()).wait].map(Math.round), [10, 20]);
+  for (let i = 0; i < 6; i++) turns.push(await turn());
+  for (let times = 0; times < 2; times++) await giveBack(turns[4]!);
+  assert.deepEqual([await wait(), await wait()], [10, 20]);
 });
 
 test("starts that are over keep no later start waiting once they are dropped", async () => {
-  const redis = new MemoryRedis();
-  const rates = new RedisRates(runnerOf(redis, () => {}));
-  const rate = windowOf(10, 10);
+  const { redis, start, stored } = callerOf(windowOf(10, 10));
   const waits: number[] = [];
   for (let i = 0; i < 18; i++) {
     if (i === 8) redis.now += 5000;
     if (i === 9) redis.now += 6000; // the first eight are over
-    const { wait } = await rates.start({ spec: rate, starts: [1], within: Infinity }, command());
-    waits.push(wait);
+    waits.push((await start()).wait);
   }
-  assert.ok(Number(redis.call("LLEN", KEYS[1])) < 18, "the first ones are dropped");
+  assert.ok(stored() < 18, "the first ones are dropped");
   assert.deepEqual(waits, Array(18).fill(0));
 });
 
 test("penalties alone keep no start that is over, and their count stays exact", async () => {
-  const redis = new MemoryRedis();
-  const rates = new RedisRates(runnerOf(redis, () => {}));
-  const rate = windowOf(10, 10);
+  const { redis, wait, penalize, stored } = callerOf(windowOf(10, 10));
   for (let i = 0; i < 600; i++) {
     redis.now += 1000;
-    await rates.change(rate, { starts: [2 ** 40] }, command());
-    assert.ok(Number(redis.call("LLEN", KEYS[1])) <= 20, "a penalty each millisecond");
+    await penalize(2 ** 40);
+    assert.ok(stored() <= 20, "a penalty each millisecond");
   }
-  const waits: number[] = [];
-  for (let i = 0; i < 4; i++) {
-    const answer = await rates.start({ spec: rate, starts: [5], within: Infinity }, command());
-    waits.push(answer.wait);
-  }
-  assert.deepEqual(waits.map(Math.round), [10, 10, 20, 20]);
+  assert.deepEqual([await wait(5), await wait(5), await wait(5), await wait(5)], [10, 10, 20, 20]);
 });
 
 test("only calls that start count as callers with other numbers", async () => {
-  const redis = new MemoryRedis();
-  const rates = new RedisRates(runnerOf(redis, () => {}));
-  const [mine, theirs] = [5, 7].map((limit) => windowOf(limit, 10)) as [StoredRate, StoredRate];
-  const start = (rate: StoredRate) => rates.start({ spec: rate, starts: [1], within: Infinity }, command());
-  await start(mine);
-  await rates.change(theirs, { starts: [1] }, command());
-  assert.equal((await start(mine)).other, undefined);
-  assert.deepEqual((await start(theirs)).other, [{ kind: "window", limit: 5, interval: 10 }]);
+  const mine = callerOf(windowOf(5, 10));
+  const theirs = callerOf(windowOf(7, 10), mine.redis);
+  await mine.start();
+  await theirs.penalize(1);
+  assert.equal((await mine.start()).other, undefined);
+  assert.deepEqual((await theirs.start()).other, [windowOf(5, 10)]);
 });
 
 test("the time of a rate limit goes on after the server's clock was set back", async () => {
-  const redis = new MemoryRedis();
-  const rates = new RedisRates(runnerOf(redis, () => {}));
-  const rate = windowOf(1, 10);
-  const wait = async () => {
-    const answer = await rates.start({ spec: rate, starts: [1], within: Infinity }, command());
-    return Math.round(answer.wait);
-  };
+  const { redis, wait } = callerOf(windowOf(1, 10));
   assert.equal(await wait(), 0);
   redis.now -= 5000;
   assert.equal(await wait(), 10);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { keysOf } from "../../../lib/redis/options.ts";
 import { adopt, renew, verify } from "../../../lib/redis/scripts/holds.ts";
 import { inspect } from "../../../lib/redis/scripts/inspect.ts";
-import { channelsOf, ID_LENGTH } from "../../../lib/redis/scripts/script.ts";
+import { channelsOf, ID_LENGTH, type Script } from "../../../lib/redis/scripts/script.ts";
 import { acquire, release } from "../../../lib/redis/scripts/state_machine.ts";
 import { IDLE_KEPT } from "../../../lib/redis/times.ts";
 import { test } from "../../_test.ts";
@@ -34,34 +34,28 @@ class FullRedis extends MemoryRedis {
 for (const { kind, holders, limit, own, code } of KINDS) {
   const keys = keysOf("interlock:", kind, "a");
   const memberOf = (n: number) => `process${n}00000${"0".repeat(8)} 1 ${limit} `;
-  const on = (redis: FullRedis) => ({
-    acquire: (n: number, position: number | "" = 0) => {
+  const idOf = (n: number) => memberOf(n).slice(0, ID_LENGTH);
+  const ownKeys = keys.slice(0, own);
+  const onServer = (redis = new FullRedis()) => {
+    const run = (script: Script, names: readonly string[], ...args: (string | number)[]) => {
       redis.hasWritten = false;
-      return evaluate(
-        redis,
-        acquire[holders],
-        keys,
-        [memberOf(n), TTL + IDLE_KEPT, CHANNELS, ...position === 0 ? [] : [position]].map(String),
-      );
-    },
-    release: (n: number, names: readonly string[] = keys, ...mode: string[]) => {
-      redis.hasWritten = false;
-      return evaluate(redis, release[holders], names, [memberOf(n), CHANNELS, ...mode]);
-    },
-    renew: (n: number, ttl: number, number: number) => {
-      redis.hasWritten = false;
-      return evaluate(
-        redis,
-        renew,
-        keys.slice(0, own),
-        [code + memberOf(n).slice(0, ID_LENGTH) + String(number).padStart(8, "0") + ttl],
-      );
-    },
-  });
+      return evaluate(redis, script, names, args.map(String));
+    };
+    return {
+      redis,
+      acquire: (n: number, ...position: number[]) =>
+        run(acquire[holders], keys, memberOf(n), TTL + IDLE_KEPT, CHANNELS, ...position),
+      release: (n: number, names: readonly string[] = keys, ...mode: string[]) =>
+        run(release[holders], names, memberOf(n), CHANNELS, ...mode),
+      renew: (n: number, ttl: number, number: number) =>
+        run(renew, ownKeys, code + idOf(n) + String(number).padStart(8, "0") + ttl),
+      adopt: (n: number, from: number) => run(adopt, ownKeys, idOf(n), idOf(from), TTL, "", 0),
+      verify: (n: number) => run(verify, ownKeys, code + idOf(n)),
+    };
+  };
 
   test(`scripts: ${kind}: tokens grow although the server's clock was set back`, () => {
-    const redis = new FullRedis();
-    const server = on(redis);
+    const { redis, ...server } = onServer();
     const [, first = 0] = server.acquire(1);
     server.release(1);
     redis.now -= 600_000_000;
@@ -73,8 +67,7 @@ for (const { kind, holders, limit, own, code } of KINDS) {
   });
 
   test(`scripts: ${kind}: a waiter whose life is over leaves the queue, even behind one that lives`, () => {
-    const redis = new FullRedis();
-    const server = on(redis);
+    const { redis, ...server } = onServer();
     for (let holder = 1; holder <= limit; holder++) server.acquire(holder);
     const [, position = 0] = server.acquire(8);
     server.acquire(9);
@@ -88,8 +81,7 @@ for (const { kind, holders, limit, own, code } of KINDS) {
   });
 
   test(`scripts: ${kind}: a holder that asks again after its life is over gets a new token`, () => {
-    const redis = new FullRedis();
-    const server = on(redis);
+    const { redis, ...server } = onServer();
     const [, first = 0] = server.acquire(1);
     redis.now += TTL * 1000 - 1000;
     assert.deepEqual(server.acquire(1).slice(0, 2), [1, first]); // it asked in time, and lives on
@@ -99,32 +91,25 @@ for (const { kind, holders, limit, own, code } of KINDS) {
   });
 
   test(`scripts: ${kind}: an adopt that comes after its own release takes nothing from the holder`, () => {
-    const redis = new FullRedis();
-    const server = on(redis);
+    const server = onServer();
     server.acquire(1);
     server.release(2, keys, "late");
-    const [holder, adopter] = [1, 2].map((n) => memberOf(n).slice(0, ID_LENGTH)) as [string, string];
-    const names = keys.slice(0, own);
-    assert.deepEqual(evaluate(redis, adopt, names, [adopter, holder, String(TTL), "", "0"]), [-2]);
-    assert.ok(evaluate(redis, verify, names, [code + holder])[0]! > 0);
+    assert.deepEqual(server.adopt(2, 1), [-2]);
+    assert.ok(server.verify(1)[0]! > 0);
   });
 
   test(`scripts: ${kind}: a hold that was extended, then adopted, is renewed by its adopter`, () => {
-    const redis = new FullRedis();
-    const server = on(redis);
+    const { redis, ...server } = onServer();
     server.acquire(1);
     assert.deepEqual(server.renew(1, TTL, 1), [1]);
-    const [holder, adopter] = [1, 2].map((n) => memberOf(n).slice(0, ID_LENGTH)) as [string, string];
-    const names = keys.slice(0, own);
-    assert.equal(evaluate(redis, adopt, names, [adopter, holder, String(TTL), "", "0"])[0], 1);
+    assert.equal(server.adopt(2, 1)[0], 1);
     redis.now += TTL * 500;
     assert.deepEqual(server.renew(2, TTL, 0), [1]);
-    assert.deepEqual(evaluate(redis, verify, names, [code + adopter]), [TTL * 1000]);
+    assert.deepEqual(server.verify(2), [TTL * 1000]);
   });
 
   test(`scripts: ${kind}: a waiter whose life is over is neither shown nor counted`, () => {
-    const redis = new FullRedis();
-    const server = on(redis);
+    const { redis, ...server } = onServer();
     for (let n = 1; n <= limit; n++) server.acquire(n);
     assert.equal(server.acquire(7)[0], 0);
     const shown = () => {
@@ -140,9 +125,8 @@ for (const { kind, holders, limit, own, code } of KINDS) {
 
   for (const isOpen of [false, true]) {
     test(`scripts: ${kind}: on a full server holds are renewed and released${isOpen ? " while their slot moves" : ""}`, () => {
-      const redis = new FullRedis();
-      const server = on(redis);
-      const names = isOpen ? keys.slice(0, own) : keys;
+      const { redis, ...server } = onServer();
+      const names = isOpen ? ownKeys : keys;
       for (const waiters of isOpen ? [0] : [0, 2]) {
         const holding = Array.from({ length: limit }, (_, i) => waiters + i + 1);
         for (const n of holding) assert.equal(server.acquire(n)[0], 1);
