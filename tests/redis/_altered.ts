@@ -8,13 +8,9 @@ export function altered(
   backend: Backend,
   alter: (run: Run, keys: string[], args: string[]) => Promise<unknown>,
 ): Backend {
-  return {
+  const commands: Pick<Backend, "evalsha" | "eval"> = {
     evalsha: (sha, keys, args) => alter(() => backend.evalsha(sha, keys, args), keys, args),
     eval: (script, keys, args) => alter(() => backend.eval(script, keys, args), keys, args),
-    subscribe: (channel, onMessage, onGap) => backend.subscribe!(channel, onMessage, onGap),
-    get closed() {
-      return backend.closed!;
-    },
-    onClose: (listener) => backend.onClose!(listener),
   };
+  return Object.assign(Object.create(backend), commands);
 }

@@ -1,6 +1,4 @@
 /** Every client adapter that this run-time supports, ready to be used by the tests. */
-import assert from "node:assert/strict";
-import type { EventEmitter } from "node:events";
 import { Redis as IoRedis6 } from "ioredis";
 import { Redis as IoRedis5 } from "ioredis5";
 import { createClient as createClient6 } from "redis";
@@ -26,17 +24,6 @@ export { ending, until };
 export interface Connected {
   readonly backend: Backend;
   close(): Promise<void>;
-}
-
-/** Asserts that the backend names the failure of its subscribing connection, `own`, until that is back. */
-export async function knowsSubscriberFailure(backend: Backend, own: EventEmitter): Promise<void> {
-  const stop = await backend.subscribe!("channel", () => {}, () => {});
-  const failure = new Error("connect ECONNREFUSED");
-  own.emit("error", failure);
-  assert.equal(backend.subscriberFailure, failure);
-  own.emit("ready");
-  assert.equal(backend.subscriberFailure, undefined);
-  await stop();
 }
 
 /** A client library, and how to connect with it. */

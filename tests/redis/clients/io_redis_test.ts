@@ -6,10 +6,36 @@ import { Redis as IoRedis5 } from "ioredis5";
 import { ioRedis, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks } from "../../_tools.ts";
-import { type Client, closeIo, knowsSubscriberFailure, redisTest, until, useIo } from "../_clients.ts";
+import { type Client, closeIo, redisTest, until, useIo } from "../_clients.ts";
 import { computeDigests } from "../_scripted.ts";
+import { fails, keepsListeners, knowsSubscriberFailure, subscribe, works } from "./_doubles.ts";
 
 await computeDigests();
+
+/** A double, of which each command ends as `command` does, and which is its own second connection. */
+class Double extends EventEmitter {
+  status = "ready";
+  readonly evalsha: () => Promise<unknown>;
+  readonly eval: () => Promise<unknown>;
+  readonly subscribe: () => Promise<unknown>;
+  readonly unsubscribe: () => Promise<unknown>;
+
+  constructor(command: () => Promise<unknown>, members: object = {}) {
+    super();
+    this.evalsha =
+      this.eval =
+      this.subscribe =
+      this.unsubscribe =
+        command;
+    Object.assign(this, members);
+  }
+
+  duplicate(): object {
+    return this;
+  }
+
+  disconnect(): void {}
+}
 
 test("ioRedis: the same client gives the same backend, which reports when it is closed", async () => {
   const client = new Redis({ lazyConnect: true });
@@ -27,47 +53,30 @@ test("ioRedis: the same client gives the same backend, which reports when it is 
 });
 
 test("ioRedis: a cluster that cannot subscribe keeps no listener of the adapter", async () => {
-  const call = () => Promise.reject(new Error("no connection"));
-  const cluster = Object.assign(new EventEmitter(), { isCluster: true, status: "ready", evalsha: call, eval: call });
-  const client = Object.assign(cluster, { subscribe: call, unsubscribe: call, duplicate: () => cluster });
+  const client = new Double(fails, { isCluster: true });
   const backend = ioRedis(client);
-  const before = client.eventNames().map((event) => [event, client.listenerCount(event)]);
-  await assert.rejects(backend.subscribe!("channel", () => {}, () => {}), /no connection/);
-  assert.deepEqual(client.eventNames().map((event) => [event, client.listenerCount(event)]), before);
+  await keepsListeners(client, () => assert.rejects(subscribe(backend), /no connection/));
 });
 
 test("ioRedis: a cluster's subscription that has ended keeps no listener", async () => {
-  const call = () => Promise.resolve(1);
-  const cluster = Object.assign(new EventEmitter(), { isCluster: true, status: "ready", evalsha: call, eval: call });
-  const client = Object.assign(cluster, { subscribe: call, unsubscribe: call, duplicate: () => cluster });
+  const client = new Double(works, { isCluster: true });
   const backend = ioRedis(client);
-  const before = client.eventNames().map((event) => [event, client.listenerCount(event)]);
-  await (await backend.subscribe!("channel", () => {}, () => {}))();
-  assert.deepEqual(client.eventNames().map((event) => [event, client.listenerCount(event)]), before);
+  await keepsListeners(client, async () => await (await subscribe(backend))());
 });
 
 test("ioRedis: a client that cannot subscribe keeps no second connection and no listener for it", async () => {
-  const call = () => Promise.reject(new Error("no connection"));
   let disconnected = 0;
-  const disconnect = () => void disconnected++;
-  const own = Object.assign(new EventEmitter(), { status: "connecting", disconnect, subscribe: call });
-  const client = Object.assign(new EventEmitter(), {
-    status: "ready",
-    evalsha: call,
-    eval: call,
-    duplicate: () => own,
-  });
+  const own = new Double(fails, { status: "connecting", disconnect: () => void disconnected++ });
+  const client = new Double(fails, { duplicate: () => own });
   const backend = ioRedis(client);
-  const before = client.listenerCount("end");
-  await assert.rejects(backend.subscribe!("channel", () => {}, () => {}), /no connection/);
-  assert.deepEqual([disconnected, client.listenerCount("end")], [1, before]);
+  await keepsListeners(client, () => assert.rejects(subscribe(backend), /no connection/));
+  assert.equal(disconnected, 1);
 });
 
 test("ioRedis: the server is heard with each part of its answer to the greeting, and not by an attempt to connect", () => {
-  const call = () => Promise.resolve(1);
   const stream = new EventEmitter();
-  const client = Object.assign(new EventEmitter(), { status: "connecting", evalsha: call, eval: call, stream });
-  const backend = ioRedis(Object.assign(client, { duplicate: () => client }), { push: false });
+  const client = new Double(works, { status: "connecting", stream });
+  const backend = ioRedis(client, { push: false });
   const heardAt = () => backend.connection!.heardAt;
   client.emit("connecting");
   assert.equal(heardAt(), undefined);
@@ -89,9 +98,8 @@ test("ioRedis: the server is heard with each part of its answer to the greeting,
 });
 
 test("ioRedis: a lost connection counts once, however often the client fails to connect again", () => {
-  const call = () => Promise.reject(new Error("no connection"));
-  const client = Object.assign(new EventEmitter(), { status: "ready", evalsha: call, eval: call });
-  const backend = ioRedis(Object.assign(client, { duplicate: () => client }), { push: false });
+  const client = new Double(fails);
+  const backend = ioRedis(client, { push: false });
   for (const event of ["close", "close", "ready", "close", "close"]) client.emit(event);
   assert.equal(backend.losses, 2);
 });
@@ -105,8 +113,7 @@ for (const [queue, message] of Object.entries(HELD_BACK)) {
   test(`ioRedis: a call that ends while a cluster client holds its command back says why: ${queue}`, async () => {
     const held: (() => void)[] = [];
     const call = () => new Promise((_, reject) => void held.push(() => reject(new Error("closed"))));
-    const cluster = Object.assign(new EventEmitter(), { isCluster: true, status: "ready", evalsha: call, eval: call });
-    const client = Object.assign(cluster, { duplicate: () => cluster, delayQueue: { queues: { [queue]: {} } } });
+    const client = new Double(call, { isCluster: true, delayQueue: { queues: { [queue]: {} } } });
     const lock = new RedisLock(ioRedis(client, { push: false }), "a", { ttl: 100 });
     await assert.rejects(lock.acquire(), { message });
     await until(() => held.length >= 2); // the second one gives its place back, and is sent again
@@ -116,15 +123,9 @@ for (const [queue, message] of Object.entries(HELD_BACK)) {
 }
 
 test("ioRedis: a cluster client that is never ready says so, and one that cannot connect gives that error", () => {
-  const call = () => Promise.reject(new Error("no connection"));
-  const client = Object.assign(new EventEmitter(), {
-    isCluster: true,
-    status: "connecting",
-    evalsha: call,
-    eval: call,
-  });
+  const client = new Double(fails, { isCluster: true, status: "connecting" });
   client.on("error", () => {}); // of the application
-  const backend = ioRedis(Object.assign(client, { duplicate: () => client }), { push: false });
+  const backend = ioRedis(client, { push: false });
   client.emit("connect");
   client.emit("close");
   assert.match(String(backend.failure), /ioredis is not ready before CLUSTER INFO/);
@@ -134,24 +135,15 @@ test("ioRedis: a cluster client that is never ready says so, and one that cannot
 });
 
 test("ioRedis: the adapter subscribes again after a reconnection, so no error of that is uncaught", async () => {
-  const call = () => Promise.reject(new Error("called"));
   const subscribed: string[] = [];
-  let works = true;
-  const own = Object.assign(new EventEmitter(), {
-    status: "ready",
-    disconnect() {},
-    subscribe: (channel: string) => {
-      subscribed.push(channel);
-      return works ? Promise.resolve() : Promise.reject(new Error("Connection is closed."));
-    },
-  });
+  let command = works;
+  const own = new Double(fails, { subscribe: (channel: string) => (subscribed.push(channel), command()) });
   const overrides: object[] = [];
-  const duplicate = (override: object) => (overrides.push(override), own);
-  const client = Object.assign(new EventEmitter(), { status: "ready", evalsha: call, eval: call, duplicate });
+  const client = new Double(fails, { duplicate: (override: object) => (overrides.push(override), own) });
   let gaps = 0;
   await ioRedis(client).subscribe!("channel", () => {}, () => gaps++);
   assert.deepEqual(overrides, [{ enableOfflineQueue: true, autoResubscribe: false }]);
-  for (works of [false, true]) {
+  for (command of [fails, works]) {
     own.emit("ready");
     await flushMicrotasks();
   }
@@ -175,13 +167,6 @@ for (const client of clients) {
 }
 
 test("ioRedis: the failure of a subscribing connection is known until it is back", async () => {
-  const own = Object.assign(new EventEmitter(), {
-    status: "ready",
-    disconnect: () => {},
-    subscribe: () => Promise.resolve(1),
-    unsubscribe: () => Promise.resolve(0),
-  });
-  const call = () => Promise.resolve(1);
-  const client = Object.assign(new EventEmitter(), { status: "ready", evalsha: call, eval: call });
-  await knowsSubscriberFailure(ioRedis(Object.assign(client, { duplicate: () => own })), own);
+  const own = new Double(works);
+  await knowsSubscriberFailure(ioRedis(new Double(works, { duplicate: () => own })), own);
 });

@@ -4,8 +4,9 @@ import { EventEmitter } from "node:events";
 import { createClient, createClientPool, createCluster } from "redis";
 import { nodeRedis, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
-import { type Client, ending, knowsSubscriberFailure, redisTest, until, useNode } from "../_clients.ts";
+import { type Client, ending, redisTest, until, useNode } from "../_clients.ts";
 import { Server } from "../_server.ts";
+import { keepsListeners, knowsSubscriberFailure, subscribe, works } from "./_doubles.ts";
 
 test("nodeRedis: the same client gives the same backend; a cluster is recognized", () => {
   const client = createClient();
@@ -16,13 +17,10 @@ test("nodeRedis: the same client gives the same backend; a cluster is recognized
 });
 
 test("nodeRedis: a cluster's subscription that has ended keeps no listener", async () => {
-  const call = () => Promise.resolve(1);
-  const commands = { evalSha: call, eval: call, subscribe: call, unsubscribe: call };
-  const cluster = Object.assign(new EventEmitter(), { ...commands, destroy: call, masters: [], isOpen: true });
+  const commands = { evalSha: works, eval: works, subscribe: works, unsubscribe: works };
+  const cluster = Object.assign(new EventEmitter(), { ...commands, destroy: works, masters: [], isOpen: true });
   const backend = nodeRedis(cluster);
-  const before = cluster.eventNames().map((event) => [event, cluster.listenerCount(event)]);
-  await (await backend.subscribe!("channel", () => {}, () => {}))();
-  assert.deepEqual(cluster.eventNames().map((event) => [event, cluster.listenerCount(event)]), before);
+  await keepsListeners(cluster, async () => await (await subscribe(backend))());
 });
 
 /** Counts the signals with a time-out that `fn` makes. */
@@ -69,16 +67,8 @@ test("nodeRedis: a connection that failed and is back is no cause of later error
 });
 
 test("nodeRedis: the failure of a subscribing connection is known until it is back", async () => {
-  const call = () => Promise.resolve(1);
-  const emitter = () =>
-    Object.assign(new EventEmitter(), {
-      isOpen: true,
-      isReady: true,
-      connect: call,
-      subscribe: call,
-      destroy: () => {},
-    });
-  const own = emitter();
-  const client = Object.assign(emitter(), { evalSha: call, eval: call, duplicate: () => own });
+  const members = { isOpen: true, isReady: true, connect: works, subscribe: works, destroy: () => {} };
+  const own = Object.assign(new EventEmitter(), members);
+  const client = Object.assign(new EventEmitter(), { ...members, evalSha: works, eval: works, duplicate: () => own });
   await knowsSubscriberFailure(nodeRedis(client), own);
 });
