@@ -6,9 +6,21 @@
 import type { DenoRedisClient, DenoRedisSubscriber, DenoRedisSubscription } from "../../../lib/redis/mod.ts";
 import { Wire } from "../_wire.ts";
 
-interface Message {
+export interface Message {
   readonly channel: string;
   readonly message: string;
+}
+
+/** A subscription that receives these messages, and sends its commands by `send`. */
+export function subscriptionOf(
+  messages: ReadableStream<Message>,
+  send: (command: "SUBSCRIBE" | "UNSUBSCRIBE", channel: string) => Promise<unknown>,
+): DenoRedisSubscription {
+  return {
+    receive: () => messages,
+    subscribe: (channel) => send("SUBSCRIBE", channel),
+    unsubscribe: (channel) => send("UNSUBSCRIBE", channel),
+  };
 }
 
 export class DenoRedisDouble implements DenoRedisClient, DenoRedisSubscriber {
@@ -45,30 +57,13 @@ export class DenoRedisDouble implements DenoRedisClient, DenoRedisSubscriber {
   async subscribe(channel: string): Promise<DenoRedisSubscription> {
     await this.#wire.send("SUBSCRIBE", channel);
     const wire = this.#wire;
-    const waiting: ((result: IteratorResult<Message>) => void)[] = [];
-    const messages: Message[] = [];
-    let ended = false;
-    wire.onPush = ([, from, text]) => {
-      const value = { channel: String(from), message: String(text) };
-      const next = waiting.shift();
-      if (next) next({ done: false, value });
-      else messages.push(value);
-    };
-    void wire.ended.then(() => {
-      ended = true;
-      for (const next of waiting.splice(0)) next({ done: true, value: undefined });
+    const messages = new ReadableStream<Message>({
+      start(controller) {
+        wire.onPush = ([, from, text]) => controller.enqueue({ channel: String(from), message: String(text) });
+        void wire.ended.then(() => controller.close());
+      },
     });
-    const next = (): Promise<IteratorResult<Message>> => {
-      const value = messages.shift();
-      if (value) return Promise.resolve({ done: false, value });
-      if (ended) return Promise.resolve({ done: true, value: undefined });
-      return new Promise((resolve) => waiting.push(resolve));
-    };
-    return {
-      receive: () => ({ [Symbol.asyncIterator]: () => ({ next }) }),
-      subscribe: (other) => wire.send("SUBSCRIBE", other),
-      unsubscribe: (other) => wire.send("UNSUBSCRIBE", other),
-    };
+    return subscriptionOf(messages, (command, other) => wire.send(command, other));
   }
 
   addEventListener(type: "connect" | "close" | "end", listener: () => void): void {

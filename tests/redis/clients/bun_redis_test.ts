@@ -3,19 +3,31 @@ import assert from "node:assert/strict";
 import { bunRedis, type BunRedisClient } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks } from "../../_tools.ts";
+import { fails, works } from "./_doubles.ts";
+
+type Client = BunRedisClient & { connected: boolean };
+
+/** A double with a connection, whose commands succeed. */
+function clientOf(members: Partial<Client> = {}): Client {
+  return {
+    send: works,
+    duplicate: fails,
+    subscribe: works,
+    close: () => {},
+    connected: true,
+    onconnect: null,
+    onclose: null,
+    ...members,
+  };
+}
 
 test("bunRedis: commands in Bun's form, and an existing onclose is still called", async () => {
   const sent: string[][] = [];
   let closes = 0;
-  const client: BunRedisClient & { connected: boolean } = {
+  const client = clientOf({
     send: (command, args) => Promise.resolve(sent.push([command, ...args])),
-    duplicate: () => Promise.reject(new Error("not here")),
-    subscribe: () => Promise.reject(new Error("not here")),
-    close: () => {},
-    connected: true,
-    onconnect: null,
     onclose: () => closes++,
-  };
+  });
   const backend = bunRedis(client);
   assert.equal(bunRedis(client), backend);
   await backend.evalsha("sha", ["k"], ["a", "b"]);
@@ -30,19 +42,11 @@ test("bunRedis: commands in Bun's form, and an existing onclose is still called"
 });
 
 test("bunRedis: a new connection subscribes again, and a closed one ends the subscription", async () => {
-  const stub = (): BunRedisClient => ({
-    send: () => Promise.resolve("OK"),
-    duplicate: () => Promise.resolve(own),
-    subscribe: () => Promise.resolve(1),
-    close: () => {},
-    connected: true,
-    onconnect: null,
-    onclose: null,
-  });
-  const own = stub();
+  const own = clientOf();
+  const client = clientOf({ duplicate: () => Promise.resolve(own) });
   const heard: string[] = [];
   const note = (what: string) => () => void heard.push(what);
-  const stop = await bunRedis(stub()).subscribe!("channel", () => {}, note("back"), note("over"));
+  const stop = await bunRedis(client).subscribe!("channel", () => {}, note("back"), note("over"));
   (own.onconnect as () => void)();
   await flushMicrotasks();
   assert.deepEqual(heard, ["back"]);
@@ -53,15 +57,7 @@ test("bunRedis: a new connection subscribes again, and a closed one ends the sub
 });
 
 test("bunRedis: a command that waits for a connection is sent when that is up, and is not sent again over the next one", () => {
-  const client: BunRedisClient & { connected: boolean } = {
-    send: () => Promise.resolve("OK"),
-    duplicate: () => Promise.reject(new Error("not here")),
-    subscribe: () => Promise.reject(new Error("not here")),
-    close: () => {},
-    connected: false,
-    onconnect: null,
-    onclose: null,
-  };
+  const client = clientOf({ connected: false });
   const backend = bunRedis(client);
   const connect = () => {
     client.connected = true;

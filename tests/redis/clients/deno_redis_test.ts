@@ -9,12 +9,16 @@ import {
 } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { SUBSCRIBER_NOTICES } from "../../../lib/redis/times.ts";
-import { flushMicrotasks, nextTurn, watch, withFakeTime } from "../../_tools.ts";
+import { flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
+import { type Message, subscriptionOf } from "./_deno_redis_double.ts";
+import { fails, subscribe } from "./_doubles.ts";
+
+/** A client whose commands are not called. */
+const clientOf = (members: Partial<DenoRedisClient> = {}) => ({ evalsha: fails, eval: fails, ...members });
 
 test("denoRedis: the same pair gives the same backend", () => {
-  const call = () => Promise.reject(new Error("called"));
-  const client = { isClosed: false, evalsha: call, eval: call };
-  const [subscriber, other] = [{ subscribe: call }, { subscribe: call }];
+  const client = clientOf({ isClosed: false });
+  const [subscriber, other] = [{ subscribe: fails }, { subscribe: fails }];
   assert.equal(denoRedis(client), denoRedis(client));
   assert.notEqual(denoRedis(client), denoRedis(client, subscriber));
   const backend = denoRedis(client, subscriber);
@@ -24,74 +28,63 @@ test("denoRedis: the same pair gives the same backend", () => {
   assert.equal(typeof denoRedis(client, subscriber).subscribe, "function");
 });
 
-/** A double of a subscribed connection: each event goes to the receiving loop that asks first. */
-class Paper implements DenoRedisSubscriber {
+/** A double of a subscribed connection, of which a test sends the messages and the end. */
+class Subscriber extends EventTarget implements DenoRedisSubscriber {
   readonly channels: string[] = [];
-  readonly events = new EventTarget();
   loops = 0;
   works = true;
-  readonly #asking: ((result: IteratorResult<{ channel: string; message: string }>) => void)[] = [];
+  #messages!: ReadableStreamDefaultController<Message>;
 
   async subscribe(channel: string): Promise<DenoRedisSubscription> {
-    await nextTurn();
+    await flushMicrotasks();
     if (!this.works) throw new Error("no connection");
     this.channels.push(channel);
     this.loops++;
-    const next = () =>
-      new Promise<IteratorResult<{ channel: string; message: string }>>((ask) => this.#asking.push(ask));
-    return {
-      receive: () => ({ [Symbol.asyncIterator]: () => ({ next }) }),
-      subscribe: (another) => Promise.resolve(this.channels.push(another)),
-      unsubscribe: (one) => Promise.resolve(this.channels.splice(this.channels.indexOf(one), 1)),
-    };
-  }
-
-  addEventListener(type: string, listener: () => void): void {
-    this.events.addEventListener(type, listener);
-  }
-
-  removeEventListener(type: string, listener: () => void): void {
-    this.events.removeEventListener(type, listener);
+    const messages = new ReadableStream<Message>({ start: (controller) => void (this.#messages = controller) });
+    return subscriptionOf(messages, async (command, other) => {
+      if (command === "SUBSCRIBE") this.channels.push(other);
+      else this.channels.splice(this.channels.indexOf(other), 1);
+      await flushMicrotasks();
+    });
   }
 
   async push(channel: string, message: string): Promise<void> {
-    this.#asking.shift()!({ done: false, value: { channel, message } });
-    await nextTurn();
+    this.#messages.enqueue({ channel, message });
+    await flushMicrotasks();
   }
 
-  /** Ends the connection for good. */
-  async end(): Promise<void> {
+  /** Ends the connection for good, perhaps with an error. */
+  async end(error?: Error): Promise<void> {
     this.channels.length = 0;
-    this.#asking.shift()!({ done: true, value: undefined });
-    await nextTurn();
+    if (error === undefined) this.#messages.close();
+    else this.#messages.error(error);
+    await flushMicrotasks();
   }
 }
 
 test("several clients of @db/redis share one subscribed connection", async () => {
-  const call = () => Promise.reject(new Error("called"));
-  const paper = new Paper();
-  const backends = [1, 2, 3].map(() => denoRedis({ evalsha: call, eval: call }, paper));
+  const subscriber = new Subscriber();
+  const backends = [1, 2, 3].map(() => denoRedis(clientOf(), subscriber));
   const heard: string[] = [];
   const listen = (backend: Backend, i: number) =>
     backend.subscribe!(`channel ${i}`, (message) => heard.push(message), () => {});
-  paper.works = false;
+  subscriber.works = false;
   const failed = await Promise.allSettled(backends.map(listen));
   assert.deepEqual(failed.map(({ status }) => status), ["rejected", "rejected", "rejected"]);
-  paper.works = true;
+  subscriber.works = true;
   const stops = await Promise.all(backends.map(listen));
-  assert.equal(paper.loops, 1);
-  for (const i of [2, 0, 1]) await paper.push(`channel ${i}`, `to ${i}`);
+  assert.equal(subscriber.loops, 1);
+  for (const i of [2, 0, 1]) await subscriber.push(`channel ${i}`, `to ${i}`);
   assert.deepEqual(heard, ["to 2", "to 0", "to 1"]);
   await stops[0]!();
-  assert.deepEqual(paper.channels.sort(), ["channel 1", "channel 2"]);
-  await paper.push("channel 0", "too late");
+  assert.deepEqual(subscriber.channels.sort(), ["channel 1", "channel 2"]);
+  await subscriber.push("channel 0", "too late");
   assert.equal(heard.length, 3);
 });
 
 test("when the subscribed connection of @db/redis is lost, all are notified, and the next one starts afresh", async () => {
-  const call = () => Promise.reject(new Error("called"));
-  const paper = new Paper();
-  const backends = [0, 1].map(() => denoRedis({ evalsha: call, eval: call }, paper));
+  const subscriber = new Subscriber();
+  const backends = [0, 1].map(() => denoRedis(clientOf(), subscriber));
   const heard: string[] = [];
   const listen = (backend: Backend, i: number) =>
     backend.subscribe!(
@@ -102,20 +95,20 @@ test("when the subscribed connection of @db/redis is lost, all are notified, and
     );
   const told = () => heard.splice(0);
   const stops = await Promise.all(backends.map(listen));
-  paper.events.dispatchEvent(new Event("connect"));
+  subscriber.dispatchEvent(new Event("connect"));
   assert.deepEqual(told(), ["0 is back", "1 is back"]);
-  await paper.end();
+  await subscriber.end();
   assert.deepEqual(told(), ["0 is over", "1 is over"]);
 
   const again = await listen(backends[0]!, 0);
   await Promise.all(stops.map((stop) => stop())); // the end of an old subscription does not end a later one
-  assert.deepEqual(paper.channels, ["channel 0"]);
-  assert.equal(paper.loops, 2);
-  await paper.push("channel 0", "hello");
+  assert.deepEqual(subscriber.channels, ["channel 0"]);
+  assert.equal(subscriber.loops, 2);
+  await subscriber.push("channel 0", "hello");
   assert.deepEqual(told(), ["hello"]);
   await again();
-  paper.events.dispatchEvent(new Event("connect"));
-  await paper.end();
+  subscriber.dispatchEvent(new Event("connect"));
+  await subscriber.end();
   assert.deepEqual(told(), []);
 });
 
@@ -126,16 +119,9 @@ test("denoRedis: the end of a subscription leaves a later one to its channel alo
     wire.push(command);
     return new Promise<void>((resolve) => held.push(resolve));
   };
-  const subscription: DenoRedisSubscription = {
-    receive: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) }),
-    subscribe: (channel) => reply(`SUBSCRIBE ${channel}`),
-    unsubscribe: (channel) => reply(`UNSUBSCRIBE ${channel}`),
-  };
-  const subscriber: DenoRedisSubscriber = {
-    subscribe: (channel) => reply(`SUBSCRIBE ${channel}`).then(() => subscription),
-  };
-  const call = () => Promise.reject(new Error("called"));
-  const backend = denoRedis({ isClosed: false, evalsha: call, eval: call } as unknown as DenoRedisClient, subscriber);
+  const subscription = subscriptionOf(new ReadableStream(), (command, channel) => reply(`${command} ${channel}`));
+  const subscriber = { subscribe: (channel: string) => reply(`SUBSCRIBE ${channel}`).then(() => subscription) };
+  const backend = denoRedis(clientOf(), subscriber);
   const answered = async <T>(promise: Promise<T>) => {
     const watched = watch(promise);
     for (; watched.state === "pending"; await flushMicrotasks()) held.shift()?.();
@@ -151,13 +137,8 @@ test("denoRedis: the end of a subscription leaves a later one to its channel alo
 
 test("denoRedis: a connection that is lost and comes back closes nothing, and one that is closed does", () => {
   const listeners = new Map<string, () => void>();
-  const call = () => Promise.reject(new Error("no connection"));
-  const client = {
-    evalsha: call,
-    eval: call,
-    isClosed: false,
-    addEventListener: (type: string, listener: () => void) => void listeners.set(type, listener),
-  };
+  const addEventListener = (type: string, listener: () => void) => void listeners.set(type, listener);
+  const client = { ...clientOf({ addEventListener }), isClosed: false };
   const backend = denoRedis(client);
   let closed = 0;
   backend.onClose!(() => closed++);
@@ -177,91 +158,66 @@ test("denoRedis: a connection that is lost and comes back closes nothing, and on
 
 test("denoRedis: an error of the server is an answer, in a pipeline, so that the client does not repeat the command", async () => {
   const sent: unknown[][] = [];
-  const never = () => Promise.reject(new Error("called"));
   const answers: unknown[] = [new Error("-NOSCRIPT No matching script. Please use EVAL."), [1, 2]];
   const collect = (...command: unknown[]) => Promise.resolve(sent.push(command));
   const pipeline = { evalsha: collect, eval: collect, flush: () => Promise.resolve([answers.shift()]) };
-  const backend = denoRedis({ evalsha: never, eval: never, pipeline: () => pipeline });
+  const backend = denoRedis(clientOf({ pipeline: () => pipeline }));
   await assert.rejects(backend.evalsha("sha", ["key"], ["1"]), /NOSCRIPT/);
   assert.deepEqual(await backend.eval("script", ["key"], ["1"]), [1, 2]);
   assert.deepEqual(sent, [["sha", ["key"], ["1"]], ["script", ["key"], ["1"]]]);
 });
 
 test("denoRedis: a pool, whose members throw, is refused", () => {
-  const call = () => Promise.reject(new Error("called"));
   const pool = {
-    evalsha: call,
-    eval: call,
-    subscribe: call,
+    ...clientOf(),
+    subscribe: fails,
     get isClosed(): boolean {
       throw new Error("PoolClient.connection is not supported");
     },
   };
-  const client = { evalsha: call, eval: call, isClosed: false };
+  const client = clientOf({ isClosed: false });
   assert.throws(() => denoRedis(pool), /^TypeError: client must be a single connection/);
   assert.throws(() => denoRedis(client, pool), /^TypeError: subscriber must be a single connection/);
 });
 
 test("denoRedis: a refused SUBSCRIBE is the error of the next subscription", async () => {
   const refused = new Error("-NOPERM this user has no permissions to run the 'subscribe' command");
-  const call = () => Promise.reject(new Error("called"));
-  const subscription: DenoRedisSubscription = {
-    receive: () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(refused) }) }),
-    subscribe: () => Promise.resolve(),
-    unsubscribe: () => Promise.resolve(),
-  };
-  const backend = denoRedis({ evalsha: call, eval: call }, { subscribe: () => Promise.resolve(subscription) });
-  const ended = new Promise<void>((resolve) => void backend.subscribe!("a", () => {}, () => {}, resolve));
-  await ended;
-  await assert.rejects(backend.subscribe!("a", () => {}, () => {}), refused);
+  const subscriber = new Subscriber();
+  const backend = denoRedis(clientOf(), subscriber);
+  await subscribe(backend);
+  await subscriber.end(refused);
+  await assert.rejects(subscribe(backend), refused);
 });
 
 test("denoRedis: when the client reconnects, the subscriber does, too, unless it comes back by itself", () =>
   withFakeTime(async (time) => {
     let connected = () => {};
-    const client: DenoRedisClient = {
-      evalsha: () => Promise.reject(new Error("called")),
-      eval: () => Promise.reject(new Error("called")),
+    const client = clientOf({
       addEventListener: (type, listener) => {
         if (type === "connect") connected = listener;
       },
-    };
+    });
     const log: string[] = [];
-    const events = new EventTarget();
-    let end = () => {};
-    const subscriber: DenoRedisSubscriber = {
-      subscribe: (channel) => {
-        log.push(`subscribe ${channel}`);
-        const over = new Promise<IteratorResult<never>>((resolve) =>
-          end = () => resolve({ done: true, value: undefined })
-        );
-        return Promise.resolve({
-          receive: () => ({ [Symbol.asyncIterator]: () => ({ next: () => over }) }),
-          subscribe: () => Promise.resolve(),
-          unsubscribe: () => Promise.resolve(),
-        });
-      },
+    const subscriber = Object.assign(new Subscriber(), {
       close: () => {
         log.push("close");
-        end();
+        void subscriber.end();
       },
       connect: () => Promise.resolve(log.push("connect")),
-      addEventListener: (_, listener) => void events.addEventListener("connect", listener),
-      removeEventListener: (_, listener) => events.removeEventListener("connect", listener),
-    };
+    });
     const backend = denoRedis(client, subscriber);
     connected(); // no subscription yet: nothing to move
     let ends = 0;
     const listen = () => backend.subscribe!("a", () => {}, () => {}, () => void ends++);
     await listen();
     connected();
-    events.dispatchEvent(new Event("connect"));
+    subscriber.dispatchEvent(new Event("connect"));
     await time.pass(SUBSCRIBER_NOTICES);
-    assert.deepEqual(log, ["subscribe a"]);
+    assert.deepEqual([log, subscriber.loops], [[], 1]);
     connected();
     await time.pass(SUBSCRIBER_NOTICES);
-    assert.deepEqual(log, ["subscribe a", "close", "connect"]);
+    assert.deepEqual(log, ["close", "connect"]);
     assert.equal(ends, 1); // so that the caller subscribes again
     await listen();
-    assert.equal(log.at(-1), "subscribe a");
+    assert.equal(subscriber.loops, 2);
   }));
