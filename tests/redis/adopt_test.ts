@@ -1,52 +1,12 @@
 /** A lease that changes hands, and a hold that is revoked: for all bodies, on real servers. */
 import assert from "node:assert/strict";
-import {
-  type Backend,
-  type Inspection,
-  LeaseLostError,
-  type RedisAcquirable,
-  RedisKeyedMutex,
-  RedisLock,
-  type RedisOptions,
-  RedisRwLock,
-  RedisSemaphore,
-} from "../../lib/redis/mod.ts";
+import { LeaseLostError, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
 import { altered } from "./_altered.ts";
+import { bodies } from "./_bodies.ts";
 import { noPushClient, redisTest, until } from "./_clients.ts";
 
-interface Body {
-  readonly held: RedisAcquirable;
-  forceRelease(): Promise<boolean>;
-  inspect(): Promise<Inspection>;
-}
-
-type Make = (backend: Backend, options?: RedisOptions) => Body;
-
-const bodies: Readonly<Record<string, Make>> = {
-  "a lock": (backend, options) => {
-    const lock = new RedisLock(backend, "a", options);
-    return { held: lock, forceRelease: () => lock.forceRelease(), inspect: () => lock.inspect() };
-  },
-  "a semaphore": (backend, options) => {
-    const semaphore = new RedisSemaphore(backend, "a", 1, options);
-    return { held: semaphore, forceRelease: () => semaphore.forceRelease(), inspect: () => semaphore.inspect() };
-  },
-  "a key": (backend, options) => {
-    const mutex = new RedisKeyedMutex(backend, options);
-    return { held: mutex.at("a"), forceRelease: () => mutex.forceRelease("a"), inspect: () => mutex.inspect("a") };
-  },
-  "a reader": (backend, options) => {
-    const lock = new RedisRwLock(backend, "a", options);
-    return { held: lock.reader, forceRelease: () => lock.forceRelease(), inspect: () => lock.inspect() };
-  },
-  "a writer": (backend, options) => {
-    const lock = new RedisRwLock(backend, "a", options);
-    return { held: lock.writer, forceRelease: () => lock.forceRelease(), inspect: () => lock.inspect() };
-  },
-};
-
 for (const [name, make] of Object.entries(bodies)) {
-  redisTest(`${name}: another process adopts a lease, with the same token`, async ({ backend, connect }) => {
+  redisTest(`a ${name}: another process adopts a lease, with the same token`, async ({ backend, connect }) => {
     const first = await make(backend, { ttl: 3000 }).held.acquire();
     const other = make(await connect(), { ttl: 20_000 });
     const adopted = await other.held.adopt(first.id);
@@ -64,7 +24,7 @@ for (const [name, make] of Object.entries(bodies)) {
     assert.equal(await other.held.adopt(adopted.id), undefined);
   });
 
-  redisTest(`${name}: the end of a hold never becomes earlier by an adoption`, async ({ backend, connect }) => {
+  redisTest(`a ${name}: the end of a hold never becomes earlier by an adoption`, async ({ backend, connect }) => {
     const first = await make(backend, { ttl: 60_000 }).held.acquire();
     const adopted = await make(await connect(), { ttl: 3000 }).held.adopt(first.id);
     const [holder] = (await make(backend).inspect()).holders;
@@ -72,14 +32,14 @@ for (const [name, make] of Object.entries(bodies)) {
     assert.equal(await adopted!.release(), true);
   });
 
-  redisTest(`${name}: a release before the first holder has noticed says that it no longer held`, async (setup) => {
+  redisTest(`a ${name}: a release before the first holder has noticed says that it no longer held`, async (setup) => {
     const first = await make(setup.backend).held.acquire();
     const adopted = await make(await setup.connect()).held.adopt(first.id);
     assert.equal(await first.release(), false);
     assert.equal(await adopted!.release(), true);
   });
 
-  redisTest(`${name}: a revoked holder finds out by its next renewal`, async ({ backend, connect }) => {
+  redisTest(`a ${name}: a revoked holder finds out by its next renewal`, async ({ backend, connect }) => {
     const lease = await make(backend, { ttl: 3000 }).held.acquire();
     const aborted = new Promise((resolve) => lease.signal.addEventListener("abort", resolve));
     assert.equal(await make(await connect()).forceRelease(), true);
@@ -105,14 +65,18 @@ redisTest("an adopted lease is renewed, and keeps its waiters waiting", async ({
   await next.release();
 });
 
-for (const [kind, make] of Object.entries({ "a lock": bodies["a lock"]!, "a semaphore": bodies["a semaphore"]! })) {
-  redisTest(`${kind}: an adopter that lets its lease end delays the next waiter by its own ttl only`, async (setup) => {
-    const first = await make(setup.backend, { ttl: 3_600_000, renew: false }).held.acquire();
-    const adopted = await make(await setup.connect(), { ttl: 1300, renew: false }).held.adopt(first.id);
-    const next = await make(setup.backend).held.acquire({ timeout: 60_000 });
-    assert.equal(adopted!.held, false);
-    await next.release();
-  });
+for (const kind of ["lock", "semaphore"] as const) {
+  const make = bodies[kind];
+  redisTest(
+    `a ${kind}: an adopter that lets its lease end delays the next waiter by its own ttl only`,
+    async (setup) => {
+      const first = await make(setup.backend, { ttl: 3_600_000, renew: false }).held.acquire();
+      const adopted = await make(await setup.connect(), { ttl: 1300, renew: false }).held.adopt(first.id);
+      const next = await make(setup.backend).held.acquire({ timeout: 60_000 });
+      assert.equal(adopted!.held, false);
+      await next.release();
+    },
+  );
 }
 
 redisTest("all permits of a lease are adopted, those of others stay", async ({ backend, connect }) => {

@@ -9,20 +9,14 @@ import {
   type Lease,
   memoryBackend,
   RedisKeyedMutex,
-  RedisLock,
-  RedisRwLock,
-  RedisSemaphore,
 } from "../../lib/redis/mod.ts";
 import { contractSuite } from "../contract_suite.ts";
 import { deeply, RunningTime } from "../_tools.ts";
+import { bodies } from "./_bodies.ts";
 import { type Client, clients, type Connected, sharedServer, until } from "./_clients.ts";
 
-interface Remote {
-  readonly held: Acquirable<Lease>;
-  inspect(): Promise<Inspection>;
-}
-
-type Make = (backend: Backend) => Remote;
+/** A class, or a key by the methods of its mutex. */
+type Make = (backend: Backend) => { readonly held: Acquirable<Lease>; inspect(): Promise<Inspection> };
 
 function suite(name: string, connect: () => Promise<Connected>, make: Make, hasPlace = true): void {
   contractSuite<Lease>({
@@ -51,7 +45,7 @@ function inMemory(): Promise<Connected> {
   return Promise.resolve({ backend: memoryBackend(), close: () => Promise.resolve(time.restore()) });
 }
 
-function oneKey(backend: Backend): Remote {
+const oneKey: Make = (backend) => {
   const mutex = new RedisKeyedMutex(backend);
   return {
     held: {
@@ -61,38 +55,18 @@ function oneKey(backend: Backend): Remote {
     },
     inspect: () => mutex.inspect("key"),
   };
-}
+};
 
-function at(backend: Backend): Remote {
-  const mutex = new RedisKeyedMutex(backend);
-  return { held: mutex.at("key"), inspect: () => mutex.inspect("key") };
-}
-
-function writer(backend: Backend): Remote {
-  const lock = new RedisRwLock(backend, "rw");
-  return { held: lock.writer, inspect: () => lock.inspect() };
-}
-
-function semaphore(backend: Backend): Remote {
-  const held = new RedisSemaphore(backend, "semaphore", 1);
-  return { held, inspect: () => held.inspect() };
-}
-
-function lock(backend: Backend): Remote {
-  const held = new RedisLock(backend, "lock");
-  return { held, inspect: () => held.inspect() };
-}
-
-const bodies: readonly (readonly [name: string, make: Make, hasPlace?: boolean])[] = [
-  ["RedisLock", lock],
+const classes: readonly (readonly [name: string, make: Make, hasPlace?: boolean])[] = [
+  ["RedisLock", bodies.lock],
   ["RedisKeyedMutex", oneKey, false],
-  ["RedisKeyedMutex.at", at],
-  ["RedisSemaphore of 1", semaphore],
-  ["RedisRwLock's writer", writer],
+  ["RedisKeyedMutex.at", bodies.key],
+  ["RedisSemaphore of 1", bodies.semaphore],
+  ["RedisRwLock's writer", bodies.writer],
 ];
 // Older versions of a client library answer alike; the deep run has them.
 const newest = clients.filter(({ name }) => !name.endsWith(" 5"));
-for (const client of deeply(newest, clients)) suite(`RedisLock, ${client.name}`, () => withServer(client), lock);
+for (const client of deeply(newest, clients)) suite(`RedisLock, ${client.name}`, () => withServer(client), bodies.lock);
 const [first] = clients;
-for (const [name, make, hasPlace] of bodies.slice(1)) suite(name, () => withServer(first!), make, hasPlace);
-for (const [name, make, hasPlace] of bodies) suite(`${name} in memory`, inMemory, make, hasPlace);
+for (const [name, make, hasPlace] of classes.slice(1)) suite(name, () => withServer(first!), make, hasPlace);
+for (const [name, make, hasPlace] of classes) suite(`${name} in memory`, inMemory, make, hasPlace);

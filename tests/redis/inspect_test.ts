@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createClient, RESP_TYPES } from "redis";
-import { type Inspection, RedisKeyedMutex, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { type Inspection, RedisLock, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { bodies } from "./_bodies.ts";
 import { redisTest, until, useNode } from "./_clients.ts";
 
 redisTest(
@@ -10,23 +11,19 @@ redisTest(
   async ({ server, backend, connect }) => {
     const far = await connect();
     const options = { ttl: 60_000, owner: "checkout 7" };
-    const keyed = new RedisKeyedMutex(backend, options);
-    const [lock, semaphore, rw] = [
-      new RedisLock(backend, "a", options),
-      new RedisSemaphore(backend, "a", 1, options),
-      new RedisRwLock(backend, "a", options),
-    ];
     const cases = [
-      { body: lock, other: new RedisLock(far, "a"), inspect: () => lock.inspect(), permits: 1 },
-      { body: semaphore, other: new RedisSemaphore(far, "a", 1), inspect: () => semaphore.inspect(), permits: 1 },
-      { body: keyed.at("a"), other: new RedisKeyedMutex(far).at("a"), inspect: () => keyed.inspect("a"), permits: 1 },
-      { body: rw.writer, other: new RedisRwLock(far, "a").reader, inspect: () => rw.inspect(), permits: 1e9 },
+      { make: bodies.lock, makeOther: bodies.lock, permits: 1 },
+      { make: bodies.semaphore, makeOther: bodies.semaphore, permits: 1 },
+      { make: bodies.key, makeOther: bodies.key, permits: 1 },
+      { make: bodies.writer, makeOther: bodies.reader, permits: 1e9 },
     ];
     const clock = async () => {
       const [seconds, micros] = await server.send("TIME") as string[];
       return Number(seconds) * 1000 + Number(micros) / 1000;
     };
-    for (const { body, other, inspect, permits } of cases) {
+    for (const { make, makeOther, permits } of cases) {
+      const { held: body, inspect } = make(backend, options);
+      const other = makeOther(far).held;
       assert.deepEqual(await inspect(), { holders: [], waiters: [], waiting: 0, fence: 0, ttl: 0 });
       const before = await clock();
       const lease = await body.acquire();

@@ -6,15 +6,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
-import {
-  type Acquirable,
-  type Backend,
-  ioRedis,
-  type Lease,
-  RedisLock,
-  RedisRwLock,
-  RedisSemaphore,
-} from "../../../lib/redis/mod.ts";
+import { ioRedis, RedisLock } from "../../../lib/redis/mod.ts";
+import { bodies, type MakeBody } from "../_bodies.ts";
 import { closeIo, connectNode, subscribed, until } from "../_clients.ts";
 import { findServer } from "../_find_server.ts";
 import { freePort, Server } from "../_server.ts";
@@ -25,12 +18,6 @@ import type { Kind } from "./_worker.ts";
 import { Wire } from "../_wire.ts";
 
 const OPTIONS = { ttl: 3 * TTL };
-
-const bodies: Readonly<Record<string, (backend: Backend) => Acquirable<Lease>>> = {
-  lock: (backend) => new RedisLock(backend, "failover", OPTIONS),
-  semaphore: (backend) => new RedisSemaphore(backend, "failover", 1, OPTIONS),
-  writer: (backend) => new RedisRwLock(backend, "failover", OPTIONS).writer,
-};
 
 /** A second server that follows the scenario's own, for as long as `fn` runs. */
 async function withReplica(harness: Harness, fn: (replica: Server) => Promise<void>): Promise<void> {
@@ -63,14 +50,14 @@ async function waiters(server: Server, count: number): Promise<void> {
  * The holder's commands go to the new primary; the waiters stay on the old one, which is a replica now and delivers
  * published messages. Then their commands move, too, and their subscriptions must follow.
  */
-async function stuckSubscribers(harness: Harness, make: (backend: Backend) => Acquirable<Lease>): Promise<void> {
+async function stuckSubscribers(harness: Harness, make: MakeBody): Promise<void> {
   const address = await FaultProxy.start(harness.server.port);
   const releasing = await connectNode(address.url);
   await withReplica(harness, async (replica) => {
     const history = new History(harness);
-    const first = make(releasing.backend);
+    const first = make(releasing.backend, OPTIONS).held;
     const clients = await Promise.all([1, 2, 3].map(() => harness.connect()));
-    const others = clients.map(({ backend }) => make(backend));
+    const others = clients.map(({ backend }) => make(backend, OPTIONS).held);
     const round = async (name: string, server: Server, before?: () => Promise<void>) => {
       const holder = await history.enter(name, first, { timeout: 20_000 });
       const queue: Promise<void>[] = [];
@@ -160,9 +147,9 @@ async function bySentinel(harness: Harness): Promise<void> {
 }
 
 export const failover: readonly Scenario[] = [
-  ...Object.entries(bodies).map(([name, make]): Scenario => ({
+  ...(["lock", "semaphore", "writer"] as const).map((name): Scenario => ({
     name: `a replica takes over, subscribers stay on the old server: ${name}`,
-    run: (harness) => stuckSubscribers(harness, make),
+    run: (harness) => stuckSubscribers(harness, bodies[name]),
   })),
   {
     name: "FAILOVER to a replica behind the same address",

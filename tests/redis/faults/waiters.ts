@@ -4,19 +4,18 @@ import {
   type Acquirable,
   type Backend,
   type Lease,
-  RedisKeyedMutex,
-  RedisLock,
   type RedisOptions,
   RedisRwLock,
   RedisSemaphore,
 } from "../../../lib/redis/mod.ts";
+import { bodies, type MakeBody } from "../_bodies.ts";
 import { connectNode, subscribed, until } from "../_clients.ts";
 import { FaultProxy } from "./_proxy.ts";
 import type { Harness, Scenario } from "./_harness.ts";
 import { History } from "./_history.ts";
 
 /** A holder that stays, a waiter behind it that does not fit, and waiters that fit as soon as that waiter is gone. */
-interface Body {
+interface Crowd {
   readonly holder: Acquirable<Lease>;
   readonly large: Acquirable<Lease>;
   readonly small: Acquirable<Lease>;
@@ -30,7 +29,7 @@ function asking(semaphore: RedisSemaphore, permits: number): Acquirable<Lease> {
   };
 }
 
-const bodies: Readonly<Record<string, (backend: Backend, options: RedisOptions) => Body>> = {
+const crowds: Readonly<Record<string, (backend: Backend, options: RedisOptions) => Crowd>> = {
   "read-write lock": (backend, options) => {
     const { reader, writer } = new RedisRwLock(backend, "a", options);
     return { holder: reader, large: writer, small: reader };
@@ -41,12 +40,7 @@ const bodies: Readonly<Record<string, (backend: Backend, options: RedisOptions) 
   },
 };
 
-const exclusive: Readonly<Record<string, (backend: Backend, options: RedisOptions) => Acquirable<Lease>>> = {
-  lock: (backend, options) => new RedisLock(backend, "a", options),
-  key: (backend, options) => new RedisKeyedMutex(backend, options).at("a"),
-  semaphore: (backend, options) => new RedisSemaphore(backend, "a", 1, options),
-  writer: (backend, options) => new RedisRwLock(backend, "a", options).writer,
-};
+const { reader: _, ...exclusive } = bodies;
 
 async function queued(harness: Harness, count: number): Promise<void> {
   await until(async () => {
@@ -79,7 +73,7 @@ const SLACK = 250 + 150; // and a margin for the machine
 
 async function deadWaiter(
   harness: Harness,
-  make: (backend: Backend, options: RedisOptions) => Body,
+  make: (backend: Backend, options: RedisOptions) => Crowd,
   how: Death,
 ): Promise<void> {
   const ttl = 2000;
@@ -127,14 +121,14 @@ async function deadWaiter(
 async function crashedHolder(
   harness: Harness,
   name: string,
-  make: (backend: Backend, options: RedisOptions) => Acquirable<Lease>,
+  make: MakeBody,
   [holds, waits, arrives]: readonly [number, number, number],
 ): Promise<void> {
   const prefix = `interlock:${name}:${holds}:${waits}:${arrives}:`;
   const crashing = await connectNode(harness.server.url);
   const client = await connectNode(harness.server.url);
-  const holder = make(crashing.backend, { ttl: holds, prefix, renew: false });
-  const waiter = make(client.backend, { ttl: waits, prefix });
+  const holder = make(crashing.backend, { ttl: holds, prefix, renew: false }).held;
+  const waiter = make(client.backend, { ttl: waits, prefix }).held;
   const start = performance.now();
   await holder.acquire();
   await crashing.close();
@@ -155,13 +149,13 @@ async function crashedHolder(
 /** A caller with other settings comes and goes; the queue, and the positions in it, live on. */
 async function mixedSettings(
   harness: Harness,
-  make: (backend: Backend, options: RedisOptions) => Acquirable<Lease>,
+  make: MakeBody,
 ): Promise<void> {
   const clients = await Promise.all([1, 2, 3, 4].map(() => harness.connect()));
-  const long = make(clients[0]!.backend, { ttl: 60_000 });
-  const second = make(clients[1]!.backend, { ttl: 60_000 });
-  const short = make(clients[2]!.backend, { ttl: 1000 });
-  const newcomer = make(clients[3]!.backend, { ttl: 30_000 });
+  const long = make(clients[0]!.backend, { ttl: 60_000 }).held;
+  const second = make(clients[1]!.backend, { ttl: 60_000 }).held;
+  const short = make(clients[2]!.backend, { ttl: 1000 }).held;
+  const newcomer = make(clients[3]!.backend, { ttl: 30_000 }).held;
   const history = new History(harness);
   const holder = await history.enter("holder", long);
   const waiting = [history.visit("long", second)];
@@ -191,7 +185,7 @@ const PAIRS = [[800, 30_000, 0], [5000, 60_000, 0], [5000, 60_000, 4500], [9000,
 ]] as const;
 
 export const waiting: readonly Scenario[] = [
-  ...Object.entries(bodies).flatMap(([name, make]) =>
+  ...Object.entries(crowds).flatMap(([name, make]) =>
     (["killed", "stopped"] as const).map((how): Scenario => ({
       name: `a waiter that does not fit is ${how}: ${name}`,
       run: (harness) => deadWaiter(harness, make, how),
