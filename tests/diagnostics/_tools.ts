@@ -1,6 +1,6 @@
 /** Shared by the tests of the diagnostics: events as lines of text, and the hook as a primitive calls it. */
 import { hook, type Resource } from "../../lib/internal/hook.ts";
-import { type DiagnosticEvent, observe } from "../../lib/diagnostics/mod.ts";
+import { type DiagnosticEvent, metrics, observe } from "../../lib/diagnostics/mod.ts";
 
 /** Calls the hook as a primitive does; without effect while nothing is observed. */
 export class Thing implements Resource {
@@ -77,5 +77,31 @@ export class Recording implements Disposable {
 
   [Symbol.dispose](): void {
     this.#observing[Symbol.dispose]();
+  }
+}
+
+/** What the metrics measure, until it is disposed of. */
+export class Measurements implements Disposable {
+  /** The sum of a counter, or the last value of a histogram, as in `interlock.waiters lock orders`. */
+  readonly values = new Map<string, number>();
+  readonly #measuring: Disposable;
+
+  constructor() {
+    const instrument = (name: string) => {
+      const keyOf = (attributes: object) => [name, ...Object.values(attributes)].join(" ");
+      return {
+        add: (by: number, of: object) => void this.values.set(keyOf(of), (this.values.get(keyOf(of)) ?? 0) + by),
+        record: (value: number, of: object) => void this.values.set(keyOf(of), value),
+      };
+    };
+    this.#measuring = metrics({
+      createCounter: instrument,
+      createUpDownCounter: instrument,
+      createHistogram: instrument,
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#measuring[Symbol.dispose]();
   }
 }

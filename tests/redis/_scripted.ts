@@ -3,6 +3,8 @@
  * reply, or on its absence.
  */
 import { type Backend, RedisLock, RedisRateLimiter, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { test } from "../_test.ts";
+import { type FakeTime, withFakeTime } from "../_tools.ts";
 import { type Command, commandOf } from "./_command_of.ts";
 
 /** The token of such a server: it moves with the monotonic clock, also with a fake one. */
@@ -25,6 +27,25 @@ export function scripted(answer: (command: Command, args: string[]) => unknown):
     return await answer(command, args) ?? usual(command, args);
   };
   return { evalsha: run, eval: run };
+}
+
+/** The same backend, of a client that `close` closes. */
+export function closable(backend: Backend): { backend: Backend & { readonly closed: boolean }; close: () => void } {
+  const listeners: (() => void)[] = [];
+  const client = { ...backend, closed: false, onClose: (listener: () => void) => void listeners.push(listener) };
+  const close = () => {
+    client.closed = true;
+    for (const listener of listeners) listener();
+  };
+  return { backend: client, close };
+}
+
+/** Registers a test under a fake clock, which scripted servers share. */
+export function fakeTimeTest(name: string, fn: (time: FakeTime) => void | Promise<void>): void {
+  test(name, async () => {
+    await computeDigests();
+    await withFakeTime(async (time) => await fn(time));
+  });
 }
 
 /** Computes the scripts' digests, for which the first command waits some turns: before a test replaces the clock. */

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { acquireAll, Lock, TimeoutError } from "../../mod.ts";
 import { memoryBackend, RedisKeyedMutex, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
-import { test } from "../_test.ts";
-import { states, watch, withFakeTime } from "../_tools.ts";
+import { states, watch } from "../_tools.ts";
 import { redisTest, until } from "./_clients.ts";
+import { fakeTimeTest } from "./_scripted.ts";
 
 redisTest("acquireAll: local and remote resources together, in the list's order", async ({ backend }) => {
   const keys = new RedisKeyedMutex(backend);
@@ -60,34 +60,33 @@ redisTest("acquireAll: rejects a resource that is listed twice, also through two
   await (await acquireAll([lock, prefixed, new RedisSemaphore(backend, "a", 2)])).release();
 });
 
-test("acquireAll: the group's signal aborts with the reason of the first lease that is lost", () =>
-  withFakeTime(async (time) => {
-    const keys = new RedisKeyedMutex(memoryBackend(), { ttl: 60_000 });
-    const list = () => [new Lock(), keys.at("a"), keys.at("b"), keys.at("c")] as const;
-    const group = await acquireAll(list());
-    const { signal } = group;
-    assert.equal(signal, group.signal);
-    assert.equal(signal.aborted, false);
-    await time.pass(300);
-    const { guards } = group;
-    await keys.forceRelease("b");
-    assert.equal(await guards[2].verify(), false);
-    assert.deepEqual([signal.aborted, group.held], [true, false]);
-    assert.equal(signal.reason, guards[2].signal.reason);
-    await keys.forceRelease("a");
-    assert.equal(await guards[1].verify(), false);
-    assert.notEqual(signal.reason, guards[1].signal.reason);
-    await group.release();
-    const late = await acquireAll(list());
-    await time.pass(300);
-    await keys.forceRelease("c");
-    assert.equal(await late.guards[3].verify(), false);
-    assert.equal(late.signal.reason, late.guards[3].signal.reason); // asked for after the loss
-    await late.release();
-    const kept = await acquireAll(list());
-    const keptSignal = kept.signal;
-    await kept.release();
-    await time.pass(10);
-    assert.equal(keptSignal.aborted, false);
-    assert.equal((await acquireAll([new Lock()])).signal.aborted, false);
-  }));
+fakeTimeTest("acquireAll: the group's signal aborts with the reason of its first lost lease", async (time) => {
+  const keys = new RedisKeyedMutex(memoryBackend(), { ttl: 60_000 });
+  const list = () => [new Lock(), keys.at("a"), keys.at("b"), keys.at("c")] as const;
+  const group = await acquireAll(list());
+  const { signal } = group;
+  assert.equal(signal, group.signal);
+  assert.equal(signal.aborted, false);
+  await time.pass(300);
+  const { guards } = group;
+  await keys.forceRelease("b");
+  assert.equal(await guards[2].verify(), false);
+  assert.deepEqual([signal.aborted, group.held], [true, false]);
+  assert.equal(signal.reason, guards[2].signal.reason);
+  await keys.forceRelease("a");
+  assert.equal(await guards[1].verify(), false);
+  assert.notEqual(signal.reason, guards[1].signal.reason);
+  await group.release();
+  const late = await acquireAll(list());
+  await time.pass(300);
+  await keys.forceRelease("c");
+  assert.equal(await late.guards[3].verify(), false);
+  assert.equal(late.signal.reason, late.guards[3].signal.reason); // asked for after the loss
+  await late.release();
+  const kept = await acquireAll(list());
+  const keptSignal = kept.signal;
+  await kept.release();
+  await time.pass(10);
+  assert.equal(keptSignal.aborted, false);
+  assert.equal((await acquireAll([new Lock()])).signal.aborted, false);
+});

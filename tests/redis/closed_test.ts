@@ -3,13 +3,11 @@ import assert from "node:assert/strict";
 import { LeaseLostError } from "../../lib/errors.ts";
 import { type Backend, type Lease, RedisError, RedisLock, RedisRateLimiter } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
-import { flushMicrotasks, watch, withFakeTime } from "../_tools.ts";
+import { flushMicrotasks, watch } from "../_tools.ts";
 import { clients, type Connected, subscribed, until } from "./_clients.ts";
-import { computeDigests, nothing, queuedReply, scripted } from "./_scripted.ts";
+import { closable, fakeTimeTest, nothing, queuedReply, scripted } from "./_scripted.ts";
 import { Server } from "./_server.ts";
 import { Warnings } from "./_warnings.ts";
-
-await computeDigests();
 
 const CLOSED = (operation: string) => (error: Error) => {
   assert.ok(error instanceof RedisError, `${error}`);
@@ -65,52 +63,37 @@ for (const client of clients) {
   });
 }
 
-test("a release that is in flight when the client is closed says so, and not that Redis is silent", () =>
-  withFakeTime(async (time) => {
-    using _ = new Warnings();
-    const listeners: (() => void)[] = [];
-    const backend = {
-      ...scripted((command) => command === "release" ? nothing : undefined),
-      closed: false,
-      onClose: (listener: () => void) => void listeners.push(listener),
-    };
-    const lease = await new RedisLock(backend, "orders").acquire();
-    const release = lease.release();
-    await flushMicrotasks();
-    backend.closed = true;
-    for (const listener of listeners) listener();
-    await assert.rejects(release, {
-      name: "RedisError",
-      message:
-        'Cannot release lock "orders": the outcome is not known, because an answer is missing (the client was closed)',
-    });
-    time.advance(60_000); // the command that never settles
-    await flushMicrotasks();
-  }));
-
-test("a call whose last answer comes as the client is closed ends at once", async () => {
-  for (let steps = 0; steps < 16; steps++) { // of the answer on its way to the call
-    await withFakeTime(async (time) => {
-      const listeners: (() => void)[] = [];
-      let answer: ((reply: unknown) => void) | undefined;
-      let asked = 0;
-      const backend = {
-        ...scripted((command) => {
-          if (command !== "acquire") return undefined;
-          if (backend.closed) return flushMicrotasks().then(() => Promise.reject(new Error("The client is closed")));
-          return ++asked === 1 ? queuedReply() : new Promise((resolve) => answer = resolve);
-        }),
-        closed: false,
-        onClose: (listener: () => void) => void listeners.push(listener),
-      };
-      const waiting = watch(new RedisLock(backend, "orders").acquire());
-      while (answer === undefined) await time.pass(100); // until its heartbeat
-      answer(queuedReply());
-      for (let i = 0; i < steps; i++) await undefined;
-      backend.closed = true;
-      for (const listener of listeners) listener();
-      for (let i = 0; i < 3; i++) await flushMicrotasks();
-      assert.match(`${waiting.reason}`, /Cannot acquire lock "orders": the client was closed/, `${steps} steps`);
-    });
-  }
+fakeTimeTest("a release in flight says that the client was closed, and not that Redis is silent", async (time) => {
+  using _ = new Warnings();
+  const { backend, close } = closable(scripted((command) => command === "release" ? nothing : undefined));
+  const lease = await new RedisLock(backend, "orders").acquire();
+  const release = lease.release();
+  await flushMicrotasks();
+  close();
+  await assert.rejects(release, {
+    name: "RedisError",
+    message:
+      'Cannot release lock "orders": the outcome is not known, because an answer is missing (the client was closed)',
+  });
+  time.advance(60_000); // the command that never settles
+  await flushMicrotasks();
 });
+
+for (let steps = 0; steps < 16; steps++) {
+  fakeTimeTest(`a call ends as the client is closed ${steps} steps after its last answer`, async (time) => {
+    let answer: ((reply: unknown) => void) | undefined;
+    let asked = 0;
+    const { backend, close } = closable(scripted((command) => {
+      if (command !== "acquire") return undefined;
+      if (backend.closed) return flushMicrotasks().then(() => Promise.reject(new Error("The client is closed")));
+      return ++asked === 1 ? queuedReply() : new Promise((resolve) => answer = resolve);
+    }));
+    const waiting = watch(new RedisLock(backend, "orders").acquire());
+    while (answer === undefined) await time.pass(100); // until its heartbeat
+    answer(queuedReply());
+    for (let i = 0; i < steps; i++) await undefined;
+    close();
+    for (let i = 0; i < 3; i++) await flushMicrotasks();
+    assert.match(`${waiting.reason}`, /Cannot acquire lock "orders": the client was closed/);
+  });
+}

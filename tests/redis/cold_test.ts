@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type Backend, RedisLock } from "../../lib/redis/mod.ts";
-import { test } from "../_test.ts";
-import { watch, withFakeTime } from "../_tools.ts";
-import { computeDigests, scripted } from "./_scripted.ts";
+import { watch } from "../_tools.ts";
+import { fakeTimeTest, scripted } from "./_scripted.ts";
 
 /** A server that is 150 ms away. It knows the scripts that were sent in full, in whichever form. */
 function farServer() {
@@ -31,9 +30,9 @@ function farServer() {
 
 /** Milliseconds after an acquire: at other times, no time would be left for one round trip after the reconnection. */
 for (const lostAt of [650, 850, 950]) {
-  test(`a client that is 150 ms away keeps a lease of 1,000 ms when it loses connection and scripts after ${lostAt} ms`, () =>
-    withFakeTime(async (time) => {
-      await computeDigests();
+  fakeTimeTest(
+    `150 ms away, a lease of 1,000 ms outlasts a loss of connection and scripts at ${lostAt} ms`,
+    async (time) => {
       const { known, backend } = farServer();
       let connection = { since: -Infinity };
       let whenConnected: Promise<unknown> = Promise.resolve();
@@ -55,43 +54,40 @@ for (const lostAt of [650, 850, 950]) {
       const released = watch(call.value!.release());
       await time.pass(350);
       assert.equal(released.value, true);
-    }));
+    },
+  );
 }
 
 for (const ttl of [1000, 2000]) {
-  test(`a cold client that is 150 ms away keeps leases of ${ttl} ms, also after SCRIPT FLUSH`, () =>
-    withFakeTime(async (time) => {
-      await computeDigests();
-      const { known, backend } = farServer();
-      const lock = new RedisLock(backend, "a", { ttl });
-      for (let i = 0; i < 2; i++) {
-        const call = watch(lock.acquire());
-        await time.pass(650);
-        const lease = call.value!;
-        const rest = lease.expiresAt - Date.now();
-        assert.ok(rest > ttl - 400, `only ${rest} ms are left`);
-        await time.pass(5 * ttl);
-        assert.equal(lease.signal.aborted, false);
-        const released = watch(lease.release());
-        await time.pass(650);
-        assert.equal(released.value, true);
-        known.clear();
-      }
-    }));
+  fakeTimeTest(`150 ms away, a cold client keeps leases of ${ttl} ms, also after SCRIPT FLUSH`, async (time) => {
+    const { known, backend } = farServer();
+    const lock = new RedisLock(backend, "a", { ttl });
+    for (let i = 0; i < 2; i++) {
+      const call = watch(lock.acquire());
+      await time.pass(650);
+      const lease = call.value!;
+      const rest = lease.expiresAt - Date.now();
+      assert.ok(rest > ttl - 400, `only ${rest} ms are left`);
+      await time.pass(5 * ttl);
+      assert.equal(lease.signal.aborted, false);
+      const released = watch(lease.release());
+      await time.pass(650);
+      assert.equal(released.value, true);
+      known.clear();
+    }
+  });
 }
 
-test("the first renewal of such a client takes one round trip if there is time for no more", () =>
-  withFakeTime(async (time) => {
-    await computeDigests();
-    const call = watch(new RedisLock(farServer().backend, "a", { ttl: 1000 }).acquire());
-    await time.pass(650);
-    const { expiresAt } = call.value!;
-    await time.pass(400);
-    assert.ok(call.value!.expiresAt > expiresAt, "it is not renewed yet");
-    const released = watch(call.value!.release());
-    await time.pass(650);
-    assert.equal(released.value, true);
-  }));
+fakeTimeTest("150 ms away, the first renewal takes one round trip if there is time for no more", async (time) => {
+  const call = watch(new RedisLock(farServer().backend, "a", { ttl: 1000 }).acquire());
+  await time.pass(650);
+  const { expiresAt } = call.value!;
+  await time.pass(400);
+  assert.ok(call.value!.expiresAt > expiresAt, "it is not renewed yet");
+  const released = watch(call.value!.release());
+  await time.pass(650);
+  assert.equal(released.value, true);
+});
 
 /** A client that is connecting to that server. It sends its commands when the last of three greetings was answered. */
 function greetingClient() {
@@ -108,26 +104,22 @@ function greetingClient() {
   return { client, backend };
 }
 
-test("a command that waits for a long greeting is not unanswered while the server answers that", () =>
-  withFakeTime(async (time) => {
-    await computeDigests();
-    const call = watch(new RedisLock(greetingClient().client, "a", { ttl: 700 }).acquire());
-    await time.pass(1250);
-    assert.equal(call.value!.held, true);
-    const released = watch(call.value!.release());
-    await time.pass(650);
-    assert.equal(released.value, true);
-  }));
+fakeTimeTest("a command waits for a long greeting while the server answers that", async (time) => {
+  const call = watch(new RedisLock(greetingClient().client, "a", { ttl: 700 }).acquire());
+  await time.pass(1250);
+  assert.equal(call.value!.held, true);
+  const released = watch(call.value!.release());
+  await time.pass(650);
+  assert.equal(released.value, true);
+});
 
-test("a server that falls silent after a greeting fails a call without limits one ttl later", () =>
-  withFakeTime(async (time) => {
-    await computeDigests();
-    const { client, backend } = greetingClient();
-    backend.eval = () => new Promise(() => {});
-    const call = watch(new RedisLock(client, "a", { ttl: 700 }).acquire());
-    await time.pass(1590);
-    assert.equal(call.state, "pending");
-    await time.pass(30);
-    assert.match(String(call.reason), /Redis has not answered for/);
-    await time.pass(5000); // it also cancels its call
-  }));
+fakeTimeTest("a call without limits fails one ttl after the last answer to a greeting", async (time) => {
+  const { client, backend } = greetingClient();
+  backend.eval = () => new Promise(() => {});
+  const call = watch(new RedisLock(client, "a", { ttl: 700 }).acquire());
+  await time.pass(1590);
+  assert.equal(call.state, "pending");
+  await time.pass(30);
+  assert.match(String(call.reason), /Redis has not answered for/);
+  await time.pass(5000); // it also cancels its call
+});

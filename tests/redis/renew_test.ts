@@ -2,78 +2,73 @@
 import assert from "node:assert/strict";
 import { memoryBackend, RedisLock } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
-import { flushMicrotasks, withFakeTime } from "../_tools.ts";
-import { computeDigests, scripted } from "./_scripted.ts";
+import { flushMicrotasks } from "../_tools.ts";
+import { fakeTimeTest, scripted } from "./_scripted.ts";
 import { Warnings } from "./_warnings.ts";
 
 const REASON = (lease: { signal: AbortSignal }) => (lease.signal.reason as Error).message;
 
-test("renew: ms: renewed for at most so long after the grant, and lost one ttl later at the latest", () =>
-  withFakeTime(async (time) => {
-    using _ = new Warnings();
-    const backend = memoryBackend();
-    for (const renew of [1, 2500, 10_000]) {
-      const lease = await new RedisLock(backend, "a", { ttl: 3000, renew }).acquire();
-      let held = 0;
-      while (lease.held) {
-        await time.pass(50, 50);
-        held += 50;
-      }
-      assert.ok(held <= renew + 3000, `${renew}: held for ${held} ms`);
-      assert.ok(held >= Math.max(2900, renew + 900), `${renew}: held for ${held} ms`);
-      assert.match(
-        REASON(lease),
-        new RegExp(`its ttl of 3000 ms is over, and it is not renewed \\(renew: ${renew}\\)$`),
-      );
-      assert.equal(await lease.release(), false);
+fakeTimeTest("renew: ms: not renewed after that time, and lost one ttl later at the latest", async (time) => {
+  using _ = new Warnings();
+  const backend = memoryBackend();
+  for (const renew of [1, 2500, 10_000]) {
+    const lease = await new RedisLock(backend, "a", { ttl: 3000, renew }).acquire();
+    let held = 0;
+    while (lease.held) {
+      await time.pass(50, 50);
+      held += 50;
     }
-    await time.pass(61_000, 1000);
-  }));
+    assert.ok(held <= renew + 3000, `${renew}: held for ${held} ms`);
+    assert.ok(held >= Math.max(2900, renew + 900), `${renew}: held for ${held} ms`);
+    assert.match(
+      REASON(lease),
+      new RegExp(`its ttl of 3000 ms is over, and it is not renewed \\(renew: ${renew}\\)$`),
+    );
+    assert.equal(await lease.release(), false);
+  }
+  await time.pass(61_000, 1000);
+});
 
-test("renew: ms: extend goes beyond it, once for each call", () =>
-  withFakeTime(async (time) => {
-    using _ = new Warnings();
-    const lease = await new RedisLock(memoryBackend(), "a", { ttl: 3000, renew: 1000 }).acquire();
-    await time.pass(3500, 50);
-    await lease.extend();
-    await time.pass(2900, 50);
-    assert.equal(lease.held, true);
-    await lease.extend(6000);
-    await time.pass(5900, 50);
-    assert.equal(lease.held, true);
-    await time.pass(200, 50);
-    assert.equal(lease.held, false);
-    await time.pass(61_000, 1000);
-  }));
+fakeTimeTest("renew: ms: extend goes beyond it, once for each call", async (time) => {
+  using _ = new Warnings();
+  const lease = await new RedisLock(memoryBackend(), "a", { ttl: 3000, renew: 1000 }).acquire();
+  await time.pass(3500, 50);
+  await lease.extend();
+  await time.pass(2900, 50);
+  assert.equal(lease.held, true);
+  await lease.extend(6000);
+  await time.pass(5900, 50);
+  assert.equal(lease.held, true);
+  await time.pass(200, 50);
+  assert.equal(lease.held, false);
+  await time.pass(61_000, 1000);
+});
 
-test("renew: ms: a renewal that failed once and then passed is no reason for the end", () =>
-  withFakeTime(async (time) => {
-    using _ = new Warnings();
-    await computeDigests();
-    let renewals = 0;
-    const backend = scripted((command) => {
-      if (command === "renew" && ++renewals === 1) throw new Error("connect ECONNREFUSED");
-    });
-    const lease = await new RedisLock(backend, "a", { ttl: 3000, renew: 2500 }).acquire();
-    await time.pass(6000, 50);
-    assert.match(REASON(lease), /its ttl of 3000 ms is over, and it is not renewed \(renew: 2500\)$/);
-  }));
+fakeTimeTest("renew: ms: a renewal that failed once and then passed is no reason for the end", async (time) => {
+  using _ = new Warnings();
+  let renewals = 0;
+  const backend = scripted((command) => {
+    if (command === "renew" && ++renewals === 1) throw new Error("connect ECONNREFUSED");
+  });
+  const lease = await new RedisLock(backend, "a", { ttl: 3000, renew: 2500 }).acquire();
+  await time.pass(6000, 50);
+  assert.match(REASON(lease), /its ttl of 3000 ms is over, and it is not renewed \(renew: 2500\)$/);
+});
 
-test("renew: true renews for as long as it is held, false never", () =>
-  withFakeTime(async (time) => {
-    using _ = new Warnings();
-    const backend = memoryBackend();
-    const forever = await new RedisLock(backend, "a", { ttl: 300, renew: true }).acquire();
-    const never = await new RedisLock(backend, "b", { ttl: 300, renew: false }).acquire();
-    await time.pass(400, 10);
-    assert.deepEqual([forever.held, never.held], [true, false]);
-    assert.match(REASON(never), /its ttl of 300 ms is over, and it is not renewed \(renew: false\)$/);
-    await time.pass(60_000, 100);
-    assert.equal(forever.held, true);
-    assert.equal(await forever.release(), true);
-    await flushMicrotasks();
-    await time.pass(61_000, 1000);
-  }));
+fakeTimeTest("renew: true renews for as long as it is held, false never", async (time) => {
+  using _ = new Warnings();
+  const backend = memoryBackend();
+  const forever = await new RedisLock(backend, "a", { ttl: 300, renew: true }).acquire();
+  const never = await new RedisLock(backend, "b", { ttl: 300, renew: false }).acquire();
+  await time.pass(400, 10);
+  assert.deepEqual([forever.held, never.held], [true, false]);
+  assert.match(REASON(never), /its ttl of 300 ms is over, and it is not renewed \(renew: false\)$/);
+  await time.pass(60_000, 100);
+  assert.equal(forever.held, true);
+  assert.equal(await forever.release(), true);
+  await flushMicrotasks();
+  await time.pass(61_000, 1000);
+});
 
 test("renew: a number that is no time above 0 is a RangeError, another value a TypeError", () => {
   const make = (renew: unknown) => () => new RedisLock(memoryBackend(), "a", { renew: renew as number });

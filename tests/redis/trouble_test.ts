@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { Tracks } from "../../lib/dashboard/tracks.ts";
 import { Frame } from "../../lib/dashboard/view.ts";
-import { metrics, observe, snapshot } from "../../lib/diagnostics/mod.ts";
+import { observe, snapshot } from "../../lib/diagnostics/mod.ts";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
 import {
@@ -15,12 +15,13 @@ import {
   RedisError,
   RedisLock,
 } from "../../lib/redis/mod.ts";
+import { Measurements } from "../diagnostics/_tools.ts";
 import { test } from "../_test.ts";
 import { FakeTime, flushMicrotasks } from "../_tools.ts";
 import { closeIo, ending, until } from "./_clients.ts";
 import { Server } from "./_server.ts";
 import type { Command } from "./_command_of.ts";
-import { computeDigests, nothing, queuedReply, scripted } from "./_scripted.ts";
+import { closable, computeDigests, nothing, queuedReply, scripted } from "./_scripted.ts";
 import { Warnings } from "./_warnings.ts";
 
 await computeDigests();
@@ -69,16 +70,13 @@ const OOM = new Error("OOM command not allowed when used memory > 'maxmemory'.")
 const MAXCLIENTS = new Error("ERR max number of clients reached");
 
 function closing(): Patient {
-  const listeners: (() => void)[] = [];
-  const more = { closed: false, onClose: (listener: () => void) => void listeners.push(listener) };
   const { backend, beginTrouble } = patient(new Error("The client is closed"));
-  const closable = Object.assign(more, backend);
+  const client = closable(backend);
   return {
-    backend: closable,
+    backend: client.backend,
     beginTrouble: () => {
       beginTrouble();
-      closable.closed = true;
-      for (const listener of listeners) listener();
+      client.close();
     },
   };
 }
@@ -176,23 +174,18 @@ function chain(error: unknown): string {
   return error instanceof Error ? `${error.message}\n${chain(error.cause)}` : "";
 }
 
+/** The outcome among the attributes of a metric; of failed renewals, its name. */
+function outcomeOf(key: string): string | undefined {
+  const [metric = "", _kind, _name, outcome] = key.split(" ");
+  return metric === "interlock.renewal_failures" ? "renewal_failures" : outcome;
+}
+
 /** What one minute of that trouble shows. */
 async function suffer(make: () => Patient) {
   const time = new FakeTime();
   using warnings = new Warnings();
-  const outcomes = new Set<string>();
   const waiting = new Set<number>();
-  const instrument = (name: string) => {
-    const isFailure = name === "interlock.renewal_failures";
-    const note = (_: number, of: Record<string, string>) =>
-      void outcomes.add(isFailure ? "renewal_failures" : of["interlock.outcome"] ?? "");
-    return { add: note, record: note };
-  };
-  using _metrics = metrics({
-    createCounter: instrument,
-    createUpDownCounter: instrument,
-    createHistogram: instrument,
-  });
+  using measurements = new Measurements();
   const tracks = new Tracks();
   using _observing = observe(tracks);
   try {
@@ -214,8 +207,8 @@ async function suffer(make: () => Patient) {
     await flushMicrotasks();
     controller.abort();
     const page = new Frame(tracks, []).parts("", 600).things;
-    const seen = new Set([...outcomes].filter((outcome) => outcome !== ""));
-    return { lease, errors, warnings: warnings.seen, outcomes: seen, waited: Math.max(...waiting), page };
+    const outcomes = new Set([...measurements.values.keys()].map(outcomeOf).filter((outcome) => outcome !== undefined));
+    return { lease, errors, warnings: warnings.seen, outcomes, waited: Math.max(...waiting), page };
   } finally {
     time.restore();
   }

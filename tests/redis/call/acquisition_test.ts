@@ -2,43 +2,42 @@
 import assert from "node:assert/strict";
 import { type Backend, type Lease, RedisLock, RedisSemaphore } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
-import { CountingController, deferred, flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
+import { CountingController, deferred, flushMicrotasks, watch } from "../../_tools.ts";
 import { until } from "../_clients.ts";
-import { computeDigests, nothing, queuedReply, scripted, serverTime } from "../_scripted.ts";
+import { fakeTimeTest, nothing, queuedReply, scripted, serverTime } from "../_scripted.ts";
 
 for (const [ttl, beat] of [[3000, 1000], [9000, 3000], [300, 100]] as const) {
-  test(`Acquisition: without push, one that waits asks each ${beat} ms with a ttl of ${ttl} ms`, () =>
-    withFakeTime(async (time) => {
-      {
-        let queued = false;
-        const sent: number[] = [];
-        const backend = scripted((command) => {
-          if (command !== "acquire" || !queued) return;
-          sent.push(performance.now());
-          return queuedReply();
-        });
-        const lock = new RedisLock(backend, "a", { ttl });
-        await (await lock.acquire()).release();
-        queued = true;
-        const controller = new AbortController();
-        const call = assert.rejects(lock.acquire({ signal: controller.signal }));
-        for (let i = 0; sent.length < 4; i++) {
-          assert.ok(i < 50 * beat);
-          time.advance(1);
-          await flushMicrotasks();
-        }
-        for (let i = 1; i < 4; i++) {
-          const pause = sent[i]! - sent[i - 1]!;
-          assert.ok(pause >= beat && pause <= beat + 110, `${pause} ms`);
-        }
-        controller.abort();
-        await call;
+  fakeTimeTest(`without push, a waiter asks each ${beat} ms with a ttl of ${ttl} ms`, async (time) => {
+    {
+      let queued = false;
+      const sent: number[] = [];
+      const backend = scripted((command) => {
+        if (command !== "acquire" || !queued) return;
+        sent.push(performance.now());
+        return queuedReply();
+      });
+      const lock = new RedisLock(backend, "a", { ttl });
+      await (await lock.acquire()).release();
+      queued = true;
+      const controller = new AbortController();
+      const call = assert.rejects(lock.acquire({ signal: controller.signal }));
+      for (let i = 0; sent.length < 4; i++) {
+        assert.ok(i < 50 * beat);
+        time.advance(1);
         await flushMicrotasks();
       }
-    }));
+      for (let i = 1; i < 4; i++) {
+        const pause = sent[i]! - sent[i - 1]!;
+        assert.ok(pause >= beat && pause <= beat + 110, `${pause} ms`);
+      }
+      controller.abort();
+      await call;
+      await flushMicrotasks();
+    }
+  });
 }
 
-test("Acquisition: an answer of another shape is no grant", async () => {
+test("an answer of another shape is no grant", async () => {
   const answers = ["OK", 1, [], [1], [7, 7], [1, 0], [1, 7.5], [1, "x"], [1, -7], {}, true];
   const refused = { name: "RedisError", message: /^Cannot acquire lock "a": / };
   await Promise.all(answers.map(async (answer) => {
@@ -50,7 +49,7 @@ test("Acquisition: an answer of another shape is no grant", async () => {
   }));
 });
 
-test("Acquisition: all who wait with one signal share one listener, which is gone with the last of them", async () => {
+test("waiters with one signal share one listener, which goes with the last of them", async () => {
   let held = false;
   const lock = new RedisLock(
     scripted((command) => {
@@ -74,7 +73,7 @@ test("Acquisition: all who wait with one signal share one listener, which is gon
   await lease.release();
 });
 
-test("Acquisition: who gives up while Redis refuses leaves its place as soon as Redis does not", async () => {
+test("a call that is cancelled while Redis refuses leaves the queue as soon as it can", async () => {
   for (const refusal of ["NOPERM this user has no permissions", "NOREPLICAS Not enough good replicas to write."]) {
     let [refuses, asked, released] = [false, false, false];
     const backend = scripted((command) => {
@@ -97,7 +96,7 @@ test("Acquisition: who gives up while Redis refuses leaves its place as soon as 
   }
 });
 
-test("Acquisition: what may pass is waited for, also where Redis calls it an error", async () => {
+test("a call waits out a refusal that may pass", async () => {
   const refusals = [
     "NOREPLICAS Not enough good replicas to write.",
     "ERR max number of clients reached",
@@ -114,40 +113,39 @@ test("Acquisition: what may pass is waited for, also where Redis calls it an err
   }
 });
 
-test("Acquisition: a message that comes before the first answer does not put off the next command", () =>
-  withFakeTime(async (time) => {
-    let push: ((message: string) => void) | undefined;
-    const asked: string[] = [];
-    const backend: Backend = {
-      ...scripted((command, [member = ""]) => {
-        if (command !== "acquire") return;
-        const [id = ""] = member.split(" ");
-        asked.push(id);
-        if (id === asked[0]) return queuedReply();
-        if (asked.filter((other) => other === id).length === 1) throw new Error("the connection is lost");
-      }),
-      subscribe: (_, onMessage) => {
-        push = onMessage;
-        return Promise.resolve(() => {});
-      },
-    };
-    const controller = new AbortController();
-    const waiter = assert.rejects(new RedisLock(backend, "a").acquire({ signal: controller.signal }));
-    await flushMicrotasks();
-    let lease: Lease | undefined;
-    const call = new RedisLock(backend, "b").acquire({ timeout: 10_000 }).then((granted) => lease = granted);
-    await flushMicrotasks();
-    push!(`${asked.at(-1)} 1`);
-    time.advance(1000);
-    await flushMicrotasks();
-    assert.equal(lease?.held, true);
-    await (await call).release();
-    controller.abort();
-    await waiter;
-    await flushMicrotasks();
-    time.advance(10_000); // the subscription lingers, and the command without an answer may run late
-    await flushMicrotasks();
-  }));
+fakeTimeTest("a message before the first answer does not put off the next command", async (time) => {
+  let push: ((message: string) => void) | undefined;
+  const asked: string[] = [];
+  const backend: Backend = {
+    ...scripted((command, [member = ""]) => {
+      if (command !== "acquire") return;
+      const [id = ""] = member.split(" ");
+      asked.push(id);
+      if (id === asked[0]) return queuedReply();
+      if (asked.filter((other) => other === id).length === 1) throw new Error("the connection is lost");
+    }),
+    subscribe: (_, onMessage) => {
+      push = onMessage;
+      return Promise.resolve(() => {});
+    },
+  };
+  const controller = new AbortController();
+  const waiter = assert.rejects(new RedisLock(backend, "a").acquire({ signal: controller.signal }));
+  await flushMicrotasks();
+  let lease: Lease | undefined;
+  const call = new RedisLock(backend, "b").acquire({ timeout: 10_000 }).then((granted) => lease = granted);
+  await flushMicrotasks();
+  push!(`${asked.at(-1)} 1`);
+  time.advance(1000);
+  await flushMicrotasks();
+  assert.equal(lease?.held, true);
+  await (await call).release();
+  controller.abort();
+  await waiter;
+  await flushMicrotasks();
+  time.advance(10_000); // the subscription lingers, and the command without an answer may run late
+  await flushMicrotasks();
+});
 
 /** The second command, the reply to it, and when the grant arrives that is the reply to the first one; its time is 3 s. */
 const LATE = [
@@ -169,100 +167,92 @@ const LATE = [
 ];
 
 for (const { what, grantAt, commands, reply, held } of LATE) {
-  test(`Acquisition: a grant that comes late, ${what}`, () =>
-    withFakeTime(async (time) => {
-      const replies = [deferred<unknown>(), deferred<unknown>()];
-      let sent = 0;
-      const backend = scripted((command) => {
-        if (command === "acquire" && sent++ >= 0) return replies[sent - 1]?.promise ?? nothing;
-      });
-      await computeDigests();
-      const controller = new AbortController();
-      const call = watch(new RedisLock(backend, "a", { ttl: 9000 }).acquire({ signal: controller.signal }));
-      await flushMicrotasks();
-      assert.equal(sent, 1);
-      const granted = [1, 77];
-      await time.pass(grantAt);
-      replies[0]!.resolve(granted);
-      await flushMicrotasks();
-      assert.equal(sent, commands);
-      if (commands === 2) replies[1]!.resolve(reply());
-      await time.pass(3000);
-      assert.equal(call.state, held ? "fulfilled" : "pending");
-      if (held) {
-        assert.deepEqual([call.value!.fencingToken, call.value!.held], [77, true]);
-        await time.pass(9000); // it is renewed
-        assert.equal(await call.value!.release(), true);
-      }
-      controller.abort();
-      await time.pass(10_000); // also the release in the background
-    }));
-}
-
-test("Acquisition: a grant that comes after its own end is not taken", () =>
-  withFakeTime(async (time) => {
-    const first = deferred<unknown>();
+  fakeTimeTest(`a grant that comes late, ${what}`, async (time) => {
+    const replies = [deferred<unknown>(), deferred<unknown>()];
     let sent = 0;
     const backend = scripted((command) => {
-      if (command === "acquire" && sent++ >= 0) return sent === 1 ? first.promise : nothing;
+      if (command === "acquire" && sent++ >= 0) return replies[sent - 1]?.promise ?? nothing;
     });
-    await computeDigests();
-    const call = watch(new RedisLock(backend, "a", { ttl: 900 }).acquire({ timeout: 1800 }));
-    await time.pass(890);
+    const controller = new AbortController();
+    const call = watch(new RedisLock(backend, "a", { ttl: 9000 }).acquire({ signal: controller.signal }));
+    await flushMicrotasks();
+    assert.equal(sent, 1);
     const granted = [1, 77];
-    await time.pass(500);
-    first.resolve(granted);
-    await time.pass(500);
-    assert.equal(call.state, "rejected");
-    await time.pass(5000);
-  }));
-
-test("Acquisition: a grant that is pushed after a pause longer than the ttl is not taken: the server may have ended it", () =>
-  withFakeTime(async (time) => {
-    await computeDigests();
-    let push: ((message: string) => void) | undefined;
-    let free = false;
-    const asked: string[] = [];
-    const backend: Backend = {
-      ...scripted((command, [member = ""]) => {
-        if (command === "acquire" && asked.push(member.slice(0, 21)) > 0 && !free) return queuedReply();
-      }),
-      subscribe: (_, onMessage) => {
-        push = onMessage;
-        return Promise.resolve(() => {});
-      },
-    };
-    const call = watch(new RedisLock(backend, "a", { ttl: 3000 }).acquire());
+    await time.pass(grantAt);
+    replies[0]!.resolve(granted);
     await flushMicrotasks();
-    const commands = asked.length;
-    free = true;
-    setTimeout(() => push!(`${asked[0]} ${serverTime()}`), 1); // before any other timer
-    time.block(4000);
-    await flushMicrotasks();
-    assert.equal(asked.length, commands + 1);
-    assert.deepEqual([call.state, call.value?.held], ["fulfilled", true]);
-    assert.equal(await call.value!.release(), true);
-    await time.pass(2000, 100);
-  }));
+    assert.equal(sent, commands);
+    if (commands === 2) replies[1]!.resolve(reply());
+    await time.pass(3000);
+    assert.equal(call.state, held ? "fulfilled" : "pending");
+    if (held) {
+      assert.deepEqual([call.value!.fencingToken, call.value!.held], [77, true]);
+      await time.pass(9000); // it is renewed
+      assert.equal(await call.value!.release(), true);
+    }
+    controller.abort();
+    await time.pass(10_000); // also the release in the background
+  });
+}
 
-test("Acquisition: a semaphore's waiter that finds a grant whose message was missed has the next waiter ask at once", () =>
-  withFakeTime(async (time) => {
-    await computeDigests();
-    const ids: string[] = [];
-    let free = false;
-    const backend = scripted((command, [member = ""]) => {
-      if (command !== "acquire") return;
-      const id = member.slice(0, 21);
-      if (!ids.includes(id)) ids.push(id);
-      return free ? [1, serverTime()] : queuedReply({ position: ids.indexOf(id) + 1 });
-    });
-    const semaphore = new RedisSemaphore(backend, "a", 2, { ttl: 3000 });
-    const first = watch(semaphore.acquire());
-    await time.pass(500);
-    const second = watch(semaphore.acquire());
-    await time.pass(400);
-    free = true;
-    await time.pass(250); // only the heartbeat of the first is due
-    assert.deepEqual([first.state, second.state], ["fulfilled", "fulfilled"]);
-    for (const { value } of [first, second]) assert.equal(await value!.release(), true);
-  }));
+fakeTimeTest("a grant that comes after its own end is not taken", async (time) => {
+  const first = deferred<unknown>();
+  let sent = 0;
+  const backend = scripted((command) => {
+    if (command === "acquire" && sent++ >= 0) return sent === 1 ? first.promise : nothing;
+  });
+  const call = watch(new RedisLock(backend, "a", { ttl: 900 }).acquire({ timeout: 1800 }));
+  await time.pass(890);
+  const granted = [1, 77];
+  await time.pass(500);
+  first.resolve(granted);
+  await time.pass(500);
+  assert.equal(call.state, "rejected");
+  await time.pass(5000);
+});
+
+fakeTimeTest("a grant that is pushed after a pause longer than the ttl is checked first", async (time) => {
+  let push: ((message: string) => void) | undefined;
+  let free = false;
+  const asked: string[] = [];
+  const backend: Backend = {
+    ...scripted((command, [member = ""]) => {
+      if (command === "acquire" && asked.push(member.slice(0, 21)) > 0 && !free) return queuedReply();
+    }),
+    subscribe: (_, onMessage) => {
+      push = onMessage;
+      return Promise.resolve(() => {});
+    },
+  };
+  const call = watch(new RedisLock(backend, "a", { ttl: 3000 }).acquire());
+  await flushMicrotasks();
+  const commands = asked.length;
+  free = true;
+  setTimeout(() => push!(`${asked[0]} ${serverTime()}`), 1); // before any other timer
+  time.block(4000);
+  await flushMicrotasks();
+  assert.equal(asked.length, commands + 1);
+  assert.deepEqual([call.state, call.value?.held], ["fulfilled", true]);
+  assert.equal(await call.value!.release(), true);
+  await time.pass(2000, 100);
+});
+
+fakeTimeTest("a semaphore's waiter that has missed its grant has the next waiter ask at once", async (time) => {
+  const ids: string[] = [];
+  let free = false;
+  const backend = scripted((command, [member = ""]) => {
+    if (command !== "acquire") return;
+    const id = member.slice(0, 21);
+    if (!ids.includes(id)) ids.push(id);
+    return free ? [1, serverTime()] : queuedReply({ position: ids.indexOf(id) + 1 });
+  });
+  const semaphore = new RedisSemaphore(backend, "a", 2, { ttl: 3000 });
+  const first = watch(semaphore.acquire());
+  await time.pass(500);
+  const second = watch(semaphore.acquire());
+  await time.pass(400);
+  free = true;
+  await time.pass(250); // only the heartbeat of the first is due
+  assert.deepEqual([first.state, second.state], ["fulfilled", "fulfilled"]);
+  for (const { value } of [first, second]) assert.equal(await value!.release(), true);
+});

@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { RetryPolicy } from "../../../lib/redis/call/retry_policy.ts";
 import { RedisError, RedisLock, TimeoutError } from "../../../lib/redis/mod.ts";
-import { test } from "../../_test.ts";
-import { type FakeTime, flushMicrotasks, watch, type Watched, withFakeTime } from "../../_tools.ts";
-import { nothing, queuedReply, scripted } from "../_scripted.ts";
+import { type FakeTime, flushMicrotasks, watch, type Watched } from "../../_tools.ts";
+import { fakeTimeTest, nothing, queuedReply, scripted } from "../_scripted.ts";
 
 interface Unsteady {
   readonly lock: RedisLock;
@@ -53,86 +52,79 @@ async function goOn(time: FakeTime, state: Unsteady): Promise<void> {
 }
 
 for (const ttl of [300, 2000, 3500, 30_000]) {
-  test(`RetryPolicy: with nothing else to end it, a call without answers fails after its ttl of ${ttl} ms`, () =>
-    withFakeTime(async (time) => {
-      const state = await unsteady(ttl);
-      state.mode = "silent";
-      const call = watch(state.lock.acquire());
-      const took = await timeUntil(time, call, 2 * ttl);
-      assert.ok(took >= ttl && took <= ttl + 5, `${took} ms`);
-      assert.ok(call.reason instanceof RedisError);
-      await goOn(time, state);
-    }));
-}
-
-test("RetryPolicy: the same for a call that stands in line, from the heartbeat on that was not answered", () =>
-  withFakeTime(async (time) => {
-    const ttl = 3300;
+  fakeTimeTest(`a call without limits and answers fails after its ttl of ${ttl} ms`, async (time) => {
     const state = await unsteady(ttl);
-    state.mode = "held";
-    const call = watch(state.lock.acquire());
-    await flushMicrotasks();
     state.mode = "silent";
-    await nextCommand(time, state);
+    const call = watch(state.lock.acquire());
     const took = await timeUntil(time, call, 2 * ttl);
     assert.ok(took >= ttl && took <= ttl + 5, `${took} ms`);
+    assert.ok(call.reason instanceof RedisError);
     await goOn(time, state);
-  }));
+  });
+}
 
-test("RetryPolicy: a time-out in line says what stood in the way of the heartbeat, and nothing where it was answered", () =>
-  withFakeTime(async (time) => {
-    const state = await unsteady(3000);
-    for (
-      const [mode, cause] of [["held", undefined], ["silent", /not answered/], ["failing", /Socket closed/]] as const
-    ) {
-      for (const timeout of [1500, 2400]) {
-        state.mode = "held";
-        const call = watch(state.lock.acquire({ timeout }));
-        await flushMicrotasks();
-        state.mode = mode;
-        await timeUntil(time, call, timeout);
-        assert.ok(call.reason instanceof TimeoutError);
-        if (cause === undefined) assert.equal(call.reason.cause, undefined);
-        else assert.match(String(call.reason.cause), cause);
-        await goOn(time, state);
-      }
+fakeTimeTest("a waiter without limits fails one ttl after its first unanswered heartbeat", async (time) => {
+  const ttl = 3300;
+  const state = await unsteady(ttl);
+  state.mode = "held";
+  const call = watch(state.lock.acquire());
+  await flushMicrotasks();
+  state.mode = "silent";
+  await nextCommand(time, state);
+  const took = await timeUntil(time, call, 2 * ttl);
+  assert.ok(took >= ttl && took <= ttl + 5, `${took} ms`);
+  await goOn(time, state);
+});
+
+fakeTimeTest("the cause of a waiter's time-out is why its heartbeat has no answer", async (time) => {
+  const state = await unsteady(3000);
+  for (
+    const [mode, cause] of [["held", undefined], ["silent", /not answered/], ["failing", /Socket closed/]] as const
+  ) {
+    for (const timeout of [1500, 2400]) {
+      state.mode = "held";
+      const call = watch(state.lock.acquire({ timeout }));
+      await flushMicrotasks();
+      state.mode = mode;
+      await timeUntil(time, call, timeout);
+      assert.ok(call.reason instanceof TimeoutError);
+      if (cause === undefined) assert.equal(call.reason.cause, undefined);
+      else assert.match(String(call.reason.cause), cause);
+      await goOn(time, state);
     }
-  }));
+  }
+});
 
-test("RetryPolicy: a time-out before the first heartbeat has no cause", () =>
-  withFakeTime(async (time) => {
-    const state = await unsteady(3000);
-    state.mode = "held";
-    const call = watch(state.lock.acquire({ timeout: 900 }));
-    await flushMicrotasks();
-    state.mode = "silent";
-    await timeUntil(time, call, 900);
-    assert.ok(call.reason instanceof TimeoutError);
-    assert.equal(call.reason.cause, undefined);
-    await goOn(time, state);
-  }));
+fakeTimeTest("a time-out before the first heartbeat has no cause", async (time) => {
+  const state = await unsteady(3000);
+  state.mode = "held";
+  const call = watch(state.lock.acquire({ timeout: 900 }));
+  await flushMicrotasks();
+  state.mode = "silent";
+  await timeUntil(time, call, 900);
+  assert.ok(call.reason instanceof TimeoutError);
+  assert.equal(call.reason.cause, undefined);
+  await goOn(time, state);
+});
 
-test("RetryPolicy: a time-out before the first heartbeat names the failure of a connection that is down", () =>
-  withFakeTime(async (time) => {
-    const failure = new Error("connect ECONNREFUSED");
-    const backend = { ...scripted((command) => command === "acquire" ? queuedReply() : undefined), failure };
-    const call = watch(new RedisLock(backend, "a", { ttl: 3000 }).acquire({ timeout: 900 }));
-    await timeUntil(time, call, 900);
-    assert.ok(call.reason instanceof TimeoutError);
-    assert.equal(call.reason.cause, failure);
-  }));
+fakeTimeTest("a time-out before the first heartbeat names the failure of the connection", async (time) => {
+  const failure = new Error("connect ECONNREFUSED");
+  const backend = { ...scripted((command) => command === "acquire" ? queuedReply() : undefined), failure };
+  const call = watch(new RedisLock(backend, "a", { ttl: 3000 }).acquire({ timeout: 900 }));
+  await timeUntil(time, call, 900);
+  assert.ok(call.reason instanceof TimeoutError);
+  assert.equal(call.reason.cause, failure);
+});
 
-test("RetryPolicy: each pause is twice as long as the one before, up to a second, and short again after an answer", () =>
-  withFakeTime(() => {
-    const policy = new RetryPolicy(30_000, { timeout: 60_000 });
-    for (const usual of [25, 50, 100, 200, 400, 800, 1000, 1000]) {
-      const pause = policy.failed(new Error("down"), performance.now())! - performance.now();
-      assert.ok(pause >= 0.5 * usual && pause <= 1.5 * usual, `${pause} ms in place of ${usual}`);
-    }
-    for (let i = 0; i < 50; i++) { // enough for a random pause to show the time that it is drawn from
-      policy.answered();
-      const pause = policy.failed(new Error("down"), performance.now())! - performance.now();
-      assert.ok(pause <= 1.5 * 25, `${pause} ms after an answer`);
-    }
-    return Promise.resolve();
-  }));
+fakeTimeTest("each pause is twice the last one, up to a second, and short again after an answer", () => {
+  const policy = new RetryPolicy(30_000, { timeout: 60_000 });
+  for (const usual of [25, 50, 100, 200, 400, 800, 1000, 1000]) {
+    const pause = policy.failed(new Error("down"), performance.now())! - performance.now();
+    assert.ok(pause >= 0.5 * usual && pause <= 1.5 * usual, `${pause} ms in place of ${usual}`);
+  }
+  for (let i = 0; i < 50; i++) { // enough for a random pause to show the time that it is drawn from
+    policy.answered();
+    const pause = policy.failed(new Error("down"), performance.now())! - performance.now();
+    assert.ok(pause <= 1.5 * 25, `${pause} ms after an answer`);
+  }
+});
