@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { checkFunction, checkName, promiseTry, readWaitOptions } from "../internal/check.ts";
-import { hook } from "../internal/hook.ts";
+import { runHoldingRemotely } from "../internal/call_in.ts";
+import { checkName, promiseTry, readWaitOptions } from "../internal/check.ts";
 import { exposeState, type Place } from "../internal/state.ts";
 import { show } from "../internal/show.ts";
 import { wrapFunction } from "../internal/wrap.ts";
@@ -14,7 +14,6 @@ import { acquire, acquireOnce } from "./call/acquire_call.ts";
 import { explained, UnknownOutcomeError } from "./errors.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
-import { LeaseHandle } from "./lease/lease_handle.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
 import { within } from "./store/commands.ts";
 import { SINGLE_COMMAND } from "./times.ts";
@@ -36,29 +35,14 @@ export function forceRelease(spec: ResourceSpec): Promise<boolean> {
   return explained(`release ${what} by force`, within(SINGLE_COMMAND, (command) => store.releaseAll(spec, command)));
 }
 
-/**
- * Calls `fn` while holding, and releases when it has ended, even with an error. An error of `fn` is never replaced by
- * an error of the release.
- */
-export async function runHolding<T>(
-  acquire: () => Promise<Lease>,
-  fn: (lease: Lease) => T | PromiseLike<T>,
-): Promise<T> {
-  checkFunction(fn, "fn");
-  const lease = await acquire();
-  let result: T;
-  try {
-    result = await (hook === undefined ? fn(lease) : hook.run(LeaseHandle.grantOf(lease), () => fn(lease)));
-  } catch (error) {
-    // If this fails, the lease expires. The caller must see the first error.
-    await lease.release().catch(() => {});
-    throw error;
-  }
-  await lease.release().catch((error) => {
-    // Released or expired, the hold is over, and `fn` has succeeded.
-    if (!(error instanceof UnknownOutcomeError)) throw error;
-  });
-  return result;
+/** Calls `fn` while holding, and releases when it has ended, even with an error. */
+export function runHolding<T>(acquire: () => Promise<Lease>, fn: (lease: Lease) => T | PromiseLike<T>): Promise<T> {
+  return runHoldingRemotely(acquire, fn, (lease) => lease.release().catch(ignoreUnknownOutcome));
+}
+
+/** Released or expired, the hold is over, and `fn` has succeeded. */
+function ignoreUnknownOutcome(error: unknown): void {
+  if (!(error instanceof UnknownOutcomeError)) throw error;
 }
 
 /** The place in the order of `acquireAll`: the name of the state key, which every process shares. */

@@ -3,13 +3,14 @@
  *
  * @module
  */
+import { runHoldingRemotely } from "../internal/call_in.ts";
 import { checkOptions, checkString, must } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
 import { wrapFunction } from "../internal/wrap.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
 import type { WebGuard } from "./guard.ts";
 import { checkWebName, readLocks, specOf, type WebLockMode, type WebLockOptions, type WebLockSpec } from "./options.ts";
-import { acquire, runHolding, tryAcquire } from "./request.ts";
+import { acquire, tryAcquire } from "./request.ts";
 
 /**
  * Mutual exclusion among all tabs and workers of an origin in a browser, and among all threads of a process in Deno and
@@ -91,7 +92,7 @@ export class WebLock implements Acquirable<WebGuard> {
    * @param options As for `acquire`; they bound the wait, not `fn`.
    */
   run<T>(fn: (guard: WebGuard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
-    return runHolding(() => this.acquire(options), fn);
+    return runHoldingRemotely(() => this.acquire(options), fn);
   }
 
   /**

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { callIn } from "../internal/call_in.ts";
-import { admit, checkFunction } from "../internal/check.ts";
+import { admit } from "../internal/check.ts";
 import type { WaitOptions } from "../types.ts";
 import { type WebGuard, WebHold, webTimeoutError } from "./guard.ts";
 import type { WebLockSpec } from "./options.ts";
@@ -18,18 +17,4 @@ export async function acquire(spec: WebLockSpec, options: WaitOptions | undefine
 
 export function tryAcquire(spec: WebLockSpec): Promise<WebGuard | undefined> {
   return WebHold.request(spec, undefined, true);
-}
-
-/** Calls `fn` while holding, and releases when it has ended, even with an error or after the lock was stolen. */
-export async function runHolding<T>(
-  acquire: () => Promise<WebGuard>,
-  fn: (guard: WebGuard) => T | PromiseLike<T>,
-): Promise<T> {
-  checkFunction(fn, "fn");
-  const guard = await acquire();
-  try {
-    return await callIn(guard, fn, guard);
-  } finally {
-    await guard.release(); // never rejects
-  }
 }

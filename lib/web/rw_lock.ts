@@ -3,12 +3,13 @@
  *
  * @module
  */
+import { runHoldingRemotely } from "../internal/call_in.ts";
 import { show } from "../internal/show.ts";
 import { wrapFunction, type Wrapped } from "../internal/wrap.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
 import type { WebGuard } from "./guard.ts";
 import { checkWebName, readLocks, specOf, type WebLockSpec, type WebRwLockOptions } from "./options.ts";
-import { acquire, runHolding, tryAcquire } from "./request.ts";
+import { acquire, tryAcquire } from "./request.ts";
 
 /** One side of a {@linkcode WebRwLock}. */
 export interface WebRwLockSide extends Acquirable<WebGuard> {
@@ -88,7 +89,7 @@ class Side implements WebRwLockSide {
   }
 
   run<T>(fn: (guard: WebGuard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
-    return runHolding(() => this.acquire(options), fn);
+    return runHoldingRemotely(() => this.acquire(options), fn);
   }
 
   wrap<This, A extends unknown[], R>(fn: (this: This, ...args: A) => R): Wrapped<This, A, R> {

@@ -148,7 +148,8 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
 
   #hold(fence: number, weight = this.spec.weight): void {
     this.fence = fence;
-    this.grant(new LeaseHandle(this), weight);
+    const lease = new LeaseHandle(this);
+    this.grant(lease, weight, lease);
   }
 
   /**

@@ -222,10 +222,10 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
     if (this.#isReported) this.#reportGiveUp("timeout");
   }
 
-  protected grant(result: T, permits = this.permits): void {
+  protected grant(result: T, permits = this.permits, lease?: object): void {
     this.#end(true);
     this.#resolve(result);
-    if (hook !== undefined) hook.grant(this.spec.resource, this, permits);
+    if (hook !== undefined) hook.grant(this.spec.resource, this, permits, lease);
   }
 
   /** Reports once that the call waits, counted from its first command. An observer may cancel the call. */

@@ -22,11 +22,6 @@ export class LeaseHandle implements Lease {
     this.#hold = new LeaseHold(grant);
   }
 
-  /** Returns the grant of a lease, which is the hook's `call`; a lease of another class stands for itself. */
-  static grantOf(lease: Lease): object {
-    return lease instanceof LeaseHandle ? lease.#hold.grant : lease;
-  }
-
   get id(): string {
     return this.#hold.grant.id;
   }
