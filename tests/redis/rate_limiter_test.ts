@@ -111,9 +111,9 @@ test("RedisRateLimiter: a call whose turn is now starts after one that still sle
     const { start } = rates;
     const late = deferred<void>();
     let requests = 0;
-    rates.start = async (request) => {
+    rates.start = async (...request) => {
       const isSleeper = ++requests === 2;
-      const answer = await start.call(rates, request);
+      const answer = await start(...request);
       if (isSleeper) await late.promise;
       return answer;
     };

@@ -5,10 +5,10 @@
  */
 import assert from "node:assert/strict";
 import type { Terms } from "../../../lib/internal/start_log.ts";
-import { MemoryRates } from "../../../lib/redis/rate/memory_rates.ts";
-import type { StartAnswer, StartRequest, StoredRate } from "../../../lib/redis/rate/rate_store.ts";
+import type { RateStore, StartAnswer, StartRequest, StoredRate } from "../../../lib/redis/rate/rate_store.ts";
 import { RedisRates } from "../../../lib/redis/rate/redis_rates.ts";
 import type { Script } from "../../../lib/redis/scripts/script.ts";
+import { MemoryStore } from "../../../lib/redis/store/memory_store.ts";
 import { deeply } from "../../_random.ts";
 import { test } from "../../_test.ts";
 import { type FakeTime, flushMicrotasks, Random, withFakeTime } from "../../_tools.ts";
@@ -48,7 +48,7 @@ class Walk {
   readonly #time: FakeTime;
   readonly #redis = new MemoryRedis();
   readonly #zero = this.#redis.now;
-  readonly #stores: readonly [RedisRates, MemoryRates];
+  readonly #stores: readonly [RedisRates, RateStore];
   readonly #rates: readonly StoredRate[];
   readonly #taken: Taken[] = [];
   #isSettled = false;
@@ -62,7 +62,7 @@ class Walk {
     this.#hasBudgets = random.below(2) === 0;
     this.#asks = random.below(3) > 0;
     const runner = runnerOf(this.#redis, () => this.#redis.now = this.#zero + performance.now() * 1000);
-    this.#stores = [new RedisRates(runner), new MemoryRates()];
+    this.#stores = [new RedisRates(runner), new MemoryStore().rates];
     this.#rates = Array.from({ length: 1 + random.below(3) }, () => {
       const numbers = () => ({ limit: 1 + random.below(8), interval: 1 + random.below(60) });
       if (!this.#hasBudgets) return { keys: KEYS, budgets: [{ kind: "window", ...numbers() }] };
@@ -236,7 +236,7 @@ test("a start given back with more than 200 behind it counts until its turn, the
 test("a bucket's start that comes too late for its caller is given back once, and a bucket keeps no list", async () => {
   const redis = new MemoryRedis();
   const rate: StoredRate = { keys: KEYS, budgets: [{ kind: "bucket", limit: 3, interval: 1e6 }] };
-  for (const store of [new RedisRates(runnerOf(redis, () => {})), new MemoryRates()]) {
+  for (const store of [new RedisRates(runnerOf(redis, () => {})), new MemoryStore().rates]) {
     const request = (within: number) => ({ spec: rate, starts: [1], within });
     const remaining = async () => (await store.start(request(-1), command())).remaining;
     const turns: number[] = [];
