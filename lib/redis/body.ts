@@ -11,12 +11,11 @@ import { show } from "../internal/show.ts";
 import { wrapFunction } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquire, acquireOnce } from "./call/acquire_call.ts";
-import { explained, UnknownOutcomeError } from "./errors.ts";
+import { sendSingle } from "./call/single_command.ts";
+import { UnknownOutcomeError } from "./errors.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
 import type { ResourceSpec } from "./resource_spec.ts";
-import { within } from "./store/commands.ts";
-import { SINGLE_COMMAND } from "./times.ts";
 
 /** Takes over the hold with this id. */
 export async function adoptLease(spec: ResourceSpec, id: string): Promise<Lease | undefined> {
@@ -25,14 +24,13 @@ export async function adoptLease(spec: ResourceSpec, id: string): Promise<Lease 
 }
 
 export function inspect(spec: ResourceSpec): Promise<Inspection> {
-  const { namespace: { store }, what } = spec;
-  return explained(`inspect ${what}`, within(SINGLE_COMMAND, (command) => store.inspect(spec, command)));
+  return sendSingle(spec, `inspect ${spec.what}`, (command) => spec.namespace.store.inspect(spec, command));
 }
 
 /** Revokes all holds and hands off to the next waiters. */
 export function forceRelease(spec: ResourceSpec): Promise<boolean> {
   const { namespace: { store }, what } = spec;
-  return explained(`release ${what} by force`, within(SINGLE_COMMAND, (command) => store.releaseAll(spec, command)));
+  return sendSingle(spec, `release ${what} by force`, (command) => store.releaseAll(spec, command));
 }
 
 /** Calls `fn` while holding, and releases when it has ended, even with an error. */

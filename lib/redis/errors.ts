@@ -147,11 +147,6 @@ export function explain(operation: string, error: unknown): RedisError {
   return new RedisError(`Cannot ${operation}: ${reason}`, { cause });
 }
 
-/** Resolves as `answer` does, or rejects with the failure described. */
-export function explained<T>(operation: string, answer: Promise<T>): Promise<T> {
-  return answer.catch((error) => Promise.reject(explain(operation, error)));
-}
-
 function inWords(error: unknown): string {
   return codeOf(error) === "" ? `the connection failed (${messageOf(error)})` : messageOf(error);
 }

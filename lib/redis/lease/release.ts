@@ -8,7 +8,7 @@
 import { pause } from "../../internal/cancellation.ts";
 import { explain, mayHaveRun, NoAnswerError, UnknownOutcomeError } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
-import { within } from "../store/commands.ts";
+import { within } from "../call/single_command.ts";
 import type { Was } from "../store/store.ts";
 import { backoff, commandLimit, LEAST_LIMIT, LEAST_RELEASING, now } from "../times.ts";
 
@@ -21,7 +21,7 @@ export async function release(spec: ResourceSpec, id: string, trustedUntil: numb
   for (let attempt = 0;; attempt++) {
     const { losses } = backend;
     try {
-      const was = await within(limitOf(spec, endsAt), (command) => {
+      const was = await within(spec, limitOf(spec, endsAt), (command) => {
         const answer = store.release(spec, id, command, false, attempt > 0);
         answers.push(answer);
         return attempt === 0 ? answer : Promise.race([firstHeld(answers).catch(() => answer), answer]);
@@ -61,7 +61,7 @@ export async function releaseInBackground(spec: ResourceSpec, id: string): Promi
   const endsAt = now() + ttl;
   for (let failures = 0; now() < endsAt; failures++) {
     try {
-      await within(limitOf(spec, endsAt), (command) => store.release(spec, id, command, true));
+      await within(spec, limitOf(spec, endsAt), (command) => store.release(spec, id, command, true));
       return;
     } catch { /* Every refusal may pass, since rights, for example, may change. */ }
     if (store.backend.closed) return;

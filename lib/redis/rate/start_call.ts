@@ -11,11 +11,11 @@ import type { Terms } from "../../internal/start_log.ts";
 import { exposeState } from "../../internal/state.ts";
 import type { WaitOptions } from "../../types.ts";
 import { ServerCall } from "../call/server_call.ts";
+import { sendSingle } from "../call/single_command.ts";
 import { warnDiffering } from "../differing.ts";
-import { explained } from "../errors.ts";
 import type { CallSpec } from "../resource_spec.ts";
-import { type Command, within } from "../store/commands.ts";
-import { now, SINGLE_COMMAND, TRYING } from "../times.ts";
+import type { Command } from "../store/commands.ts";
+import { now, TRYING } from "../times.ts";
 import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate } from "./rate_store.ts";
 
 export interface RateSpec extends StoredRate, CallSpec {}
@@ -35,18 +35,15 @@ export function start(spec: RateSpec, permits: Starts, limits?: WaitOptions): Pr
 }
 
 /** The milliseconds until a call could start, and how many starts it could make now. Takes nothing. */
-export async function peek(spec: RateSpec, starts: Starts): Promise<StartAnswer> {
-  const { namespace: { store }, what } = spec;
-  const request = { spec, starts, within: -1 };
-  const answer = within(SINGLE_COMMAND, (command) => store.rates.start(request, command));
-  return await explained(`look at ${what}`, answer);
+export function peek(spec: RateSpec, starts: Starts): Promise<StartAnswer> {
+  const { namespace: { store: { rates } }, what } = spec;
+  return sendSingle(spec, `look at ${what}`, (command) => rates.start({ spec, starts, within: -1 }, command));
 }
 
 /** Gives back or counts starts, or blocks. */
-export async function changeRate(spec: RateSpec, operation: string, change: RateChange): Promise<void> {
-  const { namespace: { store }, what } = spec;
-  const answer = within(SINGLE_COMMAND, (command) => store.rates.change(spec, change, command));
-  await explained(`${operation} ${what}`, answer);
+export function changeRate(spec: RateSpec, operation: string, change: RateChange): Promise<void> {
+  const { namespace: { store: { rates } }, what } = spec;
+  return sendSingle(spec, `${operation} ${what}`, (command) => rates.change(spec, change, command));
 }
 
 export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implements StartRequest {

@@ -23,12 +23,8 @@ export interface Sender {
   readonly endsAt?: number;
   /** Whether its commands go ahead of others that the client has not taken yet. */
   readonly isUrgent?: boolean;
-  /**
-   * Called when the command counts as unanswered: it may have run, or may still run, and its answer may still come.
-   *
-   * @param reason Returns why: for thousands of commands, errors take seconds.
-   */
-  unanswered(command: Command, reason: () => unknown): void;
+  /** Called when the command counts as unanswered: it may have run, or may still run, and its answer may still come. */
+  unanswered(command: Command): void;
   /** Called at its end while the command has no answer. */
   timeOut?(): void;
 }
@@ -68,13 +64,6 @@ export class Command implements Moment {
   }
 }
 
-/** Sends a command with the limit. Rejects if the command counts as unanswered. */
-export function within<T>(limit: number, send: (command: Command) => Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    send(new Command(limit, { unanswered: (_, reason) => reject(reason()) })).then(resolve, reject);
-  });
-}
-
 // Captured at load, as a fake clock may replace them.
 const clock = clockInForce();
 const { setImmediate } = globalThis as { setImmediate?: (fn: () => void) => void };
@@ -94,11 +83,8 @@ export class Commands {
   /** Whether a block of the event loop has ended since the last answer. */
   #wasBlocked = false;
   readonly #timer = new Timer((at) => this.#onTime(at), true);
-  readonly #reasonOf: (command: Command) => unknown;
 
-  /** @param reasonOf Returns why a command has no answer. */
-  constructor(closing: AbortSignal, reasonOf: (command: Command) => unknown) {
-    this.#reasonOf = reasonOf;
+  constructor(closing: AbortSignal) {
     onCancel({ signal: closing }, () => this.#endOverdue(Infinity, false));
   }
 
@@ -163,7 +149,7 @@ export class Commands {
       const { sender } = command;
       command.end();
       if (timesOut && sender.endsAt! <= time) sender.timeOut!();
-      else sender.unanswered(command, () => this.#reasonOf(command));
+      else sender.unanswered(command);
     }
   }
 }

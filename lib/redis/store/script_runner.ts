@@ -29,7 +29,7 @@ export class ScriptRunner {
     const controller = new AbortController();
     this.closing = controller.signal;
     backend.onClose?.(() => controller.abort());
-    this.#commands = new Commands(this.closing, ({ at }) => this.silence(at));
+    this.#commands = new Commands(this.closing);
   }
 
   /**

@@ -6,7 +6,7 @@ import { withFakeTime } from "../../_tools.ts";
 
 function setup() {
   const silent: Command[] = [];
-  const commands = new Commands(new AbortController().signal, () => undefined);
+  const commands = new Commands(new AbortController().signal);
   const send = (limit = 1000) => {
     const command = new Command(limit, { unanswered: (one) => void silent.push(one) });
     commands.add(command);

@@ -28,13 +28,14 @@ for (const [settled, sent] of [[false, 1], [true, 0]] as const) {
 test("ScriptRunner: a command's moment and its limit count from when the client takes it", () =>
   withFakeTime(async (time) => {
     let failure: unknown;
-    const command = new Command(1000, { unanswered: (_, reason) => failure = reason() });
+    const command = new Command(1000, { unanswered: ({ at }) => failure = runner.silence(at) });
     let handOver!: () => void;
     const portions = {
       send: <T>(send: () => Promise<T>) => new Promise<T>((resolve) => handOver = () => resolve(send())),
     };
     const run = () => nothing;
-    void new ScriptRunner({ evalsha: run, eval: run }, portions).run({ ...script(""), sha: "0" }, ["a"], [], command);
+    const runner = new ScriptRunner({ evalsha: run, eval: run }, portions);
+    void runner.run({ ...script(""), sha: "0" }, ["a"], [], command);
     await time.pass(5000);
     handOver();
     assert.equal(command.at, performance.now());
