@@ -5,7 +5,7 @@
  * @module
  */
 import { Budget, readBudgets } from "./internal/budgets.ts";
-import { checkKey, promiseTry } from "./internal/check.ts";
+import { checkKey, promiseTry, readQueueOptions } from "./internal/check.ts";
 import { step } from "./internal/hook.ts";
 import { show } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
@@ -84,7 +84,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    */
   constructor(budgets: readonly RateBudget[], options?: RateOptions);
   constructor(...args: unknown[]) {
-    const { terms, name, maxWaiting } = readBudgets(args);
+    const [terms, { name, maxWaiting }] = readBudgets(args, readQueueOptions);
     this.#shared = budgetsOf(terms, maxWaiting);
     this.#unused = new StartQueue(this.#shared, targetOf(name));
     const apply = (change: () => void) => this.#apply(change);

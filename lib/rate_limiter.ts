@@ -5,7 +5,7 @@
  * @module
  */
 import { Budget, readBudgets } from "./internal/budgets.ts";
-import { promiseTry } from "./internal/check.ts";
+import { promiseTry, readQueueOptions } from "./internal/check.ts";
 import { show } from "./internal/show.ts";
 import { COPY, exposeState } from "./internal/state.ts";
 import { budgetsOf, closeStarts, StartQueue } from "./internal/start_queue.ts";
@@ -120,7 +120,7 @@ export class RateLimiter {
    */
   constructor(budgets: readonly RateBudget[], options?: RateOptions);
   constructor(...args: unknown[]) {
-    const { terms, name, maxWaiting } = readBudgets(args);
+    const [terms, { name, maxWaiting }] = readBudgets(args, readQueueOptions);
     const target = describe("rate-limiter", "acquire rate limiter", name);
     const queue = this.#queue = new StartQueue(budgetsOf(terms, maxWaiting), target);
     const apply = (change: () => void) => {

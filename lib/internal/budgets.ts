@@ -3,8 +3,7 @@
  *
  * @module
  */
-import type { MaxWaitingOptions } from "../types.ts";
-import { checkArray, checkInteger, must, type QueueOptions, readQueueOptions } from "./check.ts";
+import { checkArray, checkInteger, must } from "./check.ts";
 import type { Terms } from "./start_log.ts";
 
 /** As users pass it: a number for every budget, or a list with a number for each. */
@@ -57,18 +56,24 @@ export class Budget<R> {
   }
 }
 
-/** Reads and checks the arguments of a limiter's constructor: `(limit, interval, options)` or `(budgets, options)`. */
-export function readBudgets(args: readonly unknown[]): QueueOptions & { readonly terms: Terms[] } {
+/**
+ * Reads and checks the arguments of a limiter's constructor: `(limit, interval, options)` or `(budgets, options)`.
+ *
+ * @param readOptions Reads and checks the options, except for their kind.
+ */
+export function readBudgets<O>(
+  args: readonly unknown[],
+  readOptions: (options: object | undefined) => O,
+): readonly [terms: Terms[], options: O] {
   const [first, second, third] = args;
   const isList = typeof first === "object";
-  const options = (isList ? second : third) as MaxWaitingOptions & Partial<Terms> | undefined;
-  const { name, maxWaiting } = readQueueOptions(options);
-  const kind = options?.kind;
-  return { name, maxWaiting, terms: isList ? readList(first, kind) : [readTerms(first, second, kind)] };
+  const given = (isList ? second : third) as Partial<Terms> | undefined;
+  const options = readOptions(given);
+  return [isList ? readList(first, given?.kind) : [readTerms(first, second, given?.kind)], options];
 }
 
 /** @param defaultKind The kind of budgets that name none. */
-export function readList(list: unknown, defaultKind: unknown): Terms[] {
+function readList(list: unknown, defaultKind: unknown): Terms[] {
   checkArray(list, "budgets", "be a list of objects with a limit and an interval");
   checkInteger(list.length, "budgets.length", 1);
   return Array.from(list as readonly (Partial<Terms> | undefined)[], (budget, i) => {
@@ -79,7 +84,7 @@ export function readList(list: unknown, defaultKind: unknown): Terms[] {
 }
 
 /** @param prefix Comes before the names of members in messages. */
-export function readTerms(limit: unknown, interval: unknown, kind: unknown = "window", prefix = ""): Terms {
+function readTerms(limit: unknown, interval: unknown, kind: unknown = "window", prefix = ""): Terms {
   checkInteger(limit, `${prefix}limit`, 1);
   checkInterval(interval, `${prefix}interval`);
   must(kind === "window" || kind === "bucket", `${prefix}kind`, 'be "window" or "bucket"', kind, RangeError);

@@ -8,7 +8,7 @@ import { checkFunction, checkName, checkNumber, must, quote, readWaitOptions } f
 import { show } from "../internal/show.ts";
 import { wrapFunction } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
-import { type Permits, readChange, readList, readPermits, readTerms, type Starts } from "../internal/budgets.ts";
+import { type Permits, readBudgets, readChange, readPermits, type Starts } from "../internal/budgets.ts";
 import type { Terms } from "../internal/start_log.ts";
 import { changeRate, peek, type RateSpec, start } from "./rate/start_call.ts";
 import { type Backend, checkBackend } from "./clients/backend.ts";
@@ -115,11 +115,7 @@ export class RedisRateLimiter {
   constructor(backend: Backend, name: string, ...args: readonly unknown[]) {
     checkBackend(backend);
     checkName(name);
-    const [first, second, third] = args;
-    const isList = typeof first === "object";
-    const options = (isList ? second : third) as RedisRateLimiterOptions | undefined;
-    const prefix = prefixOf(options);
-    const budgets = isList ? readList(first, options?.kind) : [readTerms(first, second, options?.kind)];
+    const [budgets, prefix] = readBudgets(args, prefixOf);
     for (const { interval } of budgets) {
       must(interval <= MOST_MS, "interval", "be at most 31 days in milliseconds", interval, RangeError);
     }
