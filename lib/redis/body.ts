@@ -5,7 +5,7 @@
  * @module
  */
 import { runHoldingRemotely } from "../internal/call_in.ts";
-import { checkName, promiseTry, readWaitOptions } from "../internal/check.ts";
+import { checkName, promiseTry } from "../internal/check.ts";
 import { exposeState, type Place } from "../internal/state.ts";
 import { show } from "../internal/show.ts";
 import { wrapFunction } from "../internal/wrap.ts";
@@ -60,7 +60,7 @@ export class SpecLock implements RedisAcquirable {
   }
 
   acquire(options?: WaitOptions): Promise<Lease> {
-    return promiseTry(() => acquire(this.#spec, readWaitOptions(options)));
+    return promiseTry(() => acquire(this.#spec, options));
   }
 
   tryAcquire(): Promise<Lease | undefined> {

@@ -13,6 +13,11 @@ export class RedisError extends SyncError {
   }
 }
 
+/** An error's options; none without a cause. */
+export function causedBy(cause: unknown): ErrorOptions | undefined {
+  return cause === undefined ? undefined : { cause };
+}
+
 /** The reason for the failure of a command; {@linkcode explain} adds the call. Internal: users see a RedisError. */
 export class StateError extends RedisError {}
 
@@ -30,12 +35,8 @@ export class UnansweredError extends StateError {}
 
 /** The client was closed, perhaps by the failure, and runs no more commands. */
 export class ClientClosedError extends UnansweredError {
-  constructor(cause?: unknown, failure?: unknown) {
-    const words = "the client was closed";
-    super(
-      failure === undefined ? words : `${words} (${messageOf(failure)})`,
-      cause === undefined ? undefined : { cause },
-    );
+  constructor(failure?: unknown, cause?: unknown) {
+    super(`the client was closed${failure === undefined ? "" : ` (${messageOf(failure)})`}`, causedBy(cause));
   }
 }
 
@@ -88,7 +89,9 @@ export function messageOf(error: unknown): string {
   return String(message ?? error).replace(QUOTED, "");
 }
 
+/** By the code; "" is that of errors of the connection. */
 const explanations: Readonly<Record<string, string>> = {
+  "": "the connection failed",
   OOM: "Redis is out of memory (maxmemory) and takes no new entries",
   NOAUTH: "Redis asks for a password",
   WRONGPASS: "Redis does not accept the password",
@@ -142,11 +145,7 @@ export function explain(operation: string, error: unknown): RedisError {
   const isState = error instanceof StateError;
   if (error instanceof RedisError && !isState) return error;
   const known = explanations[codeOf(error)];
-  const reason = isState ? messageOf(error) : known === undefined ? inWords(error) : `${known} (${replyOf(error)})`;
+  const reason = isState || known === undefined ? messageOf(error) : `${known} (${replyOf(error)})`;
   const cause = isState && error.cause !== undefined ? error.cause : withoutArguments(error);
   return new RedisError(`Cannot ${operation}: ${reason}`, { cause });
-}
-
-function inWords(error: unknown): string {
-  return codeOf(error) === "" ? `the connection failed (${messageOf(error)})` : messageOf(error);
 }

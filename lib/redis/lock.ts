@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { checkName, promiseTry, quote, readWaitOptions } from "../internal/check.ts";
+import { checkName, promiseTry, quote } from "../internal/check.ts";
 import { exposeState } from "../internal/state.ts";
 import { show } from "../internal/show.ts";
 import { wrapFunction } from "../internal/wrap.ts";
@@ -77,7 +77,7 @@ export class RedisLock implements RedisAcquirable {
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
    */
   acquire(options?: WaitOptions): Promise<Lease> {
-    return promiseTry(() => acquire(this.#spec, readWaitOptions(options)));
+    return promiseTry(() => acquire(this.#spec, options));
   }
 
   /**

@@ -69,9 +69,6 @@ export const LEAST_LIMIT = { acquire: 1000, renew: 100, release: 250 } as const;
 /** Time limit of a command for which no queued call waits, and of the first command of a process. */
 export const SINGLE_COMMAND = LONGEST_COMMAND;
 
-/** The only round trip of a call with `timeout: 0` may take as long as the shortest limit of an acquire. */
-export const ONE_ATTEMPT = 1000;
-
 /**
  * A shorter silence says nothing about the connection; it is the minimum of all limits. Observers see the call of a
  * longer command wait.

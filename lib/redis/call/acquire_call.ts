@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { throwIfAborted } from "../../internal/check.ts";
+import { admit } from "../../internal/check.ts";
 import { hook } from "../../internal/hook.ts";
 import type { WaitOptions } from "../../types.ts";
 import { warnDiffering } from "../differing.ts";
@@ -22,10 +22,9 @@ import { AFTER_LIFE_END, heartbeatOf, LIFE_ENDS_APART, type Moment, now, trusted
 import { ServerCall } from "./server_call.ts";
 import type { Listener } from "./subscription.ts";
 
-/** Waits in the queue. Throws if the signal is aborted. */
-export function acquire(spec: ResourceSpec, options: WaitOptions = {}): Promise<Lease> {
-  throwIfAborted(options);
-  return new AcquireCall(spec, options).result as Promise<Lease>;
+/** Waits in the queue. Throws for bad options, and if the signal is aborted. */
+export function acquire(spec: ResourceSpec, options: WaitOptions | undefined): Promise<Lease> {
+  return new AcquireCall(spec, admit(options) ?? {}).result as Promise<Lease>;
 }
 
 /** Asks once without joining the queue, or takes over the hold with the id `adopts`. */

@@ -7,7 +7,7 @@
  */
 import type { WaitOptions } from "../../types.ts";
 import { NoAnswerError, UnansweredError } from "../errors.ts";
-import { backoff, commandLimit, LEAST_LIMIT, LEAST_TRYING, now, ONE_ATTEMPT } from "../times.ts";
+import { backoff, commandLimit, LEAST_LIMIT, LEAST_TRYING, now } from "../times.ts";
 
 /** Maximum number of grants in a row that come after their own end, as when a clock of tests comes or goes. */
 const MOST_LATE = 3;
@@ -32,7 +32,7 @@ export class RetryPolicy {
    */
   constructor(ttl: number, { signal, timeout = Infinity }: WaitOptions) {
     this.#ttl = ttl;
-    this.endsAt = now() + (timeout || ONE_ATTEMPT); // a round trip does not count as waiting, but is bounded too
+    this.endsAt = now() + (timeout || LEAST_LIMIT.acquire); // with 0, a round trip does not count as waiting, but is bounded too
     this.#isUnlimited = timeout === Infinity && signal === undefined;
   }
 

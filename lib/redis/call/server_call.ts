@@ -22,7 +22,7 @@ import { type GiveUpOutcome, hook } from "../../internal/hook.ts";
 import { exposeState } from "../../internal/state.ts";
 import { Timer } from "../../internal/timer.ts";
 import type { WaitOptions } from "../../types.ts";
-import { explain, mayHaveRun, withoutArguments } from "../errors.ts";
+import { causedBy, explain, mayHaveRun, withoutArguments } from "../errors.ts";
 import type { CallSpec } from "../resource_spec.ts";
 import { Command, type Sender } from "../store/commands.ts";
 import { firing, type Moment, now, SILENCE } from "../times.ts";
@@ -197,12 +197,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
    * @param detail Text after the time. Default: the holder, if diagnostics know it.
    */
   #timeoutError(cause?: unknown, detail = hook?.holderOf(this.spec.resource)): TimeoutError {
-    return timeoutError(
-      `acquire ${this.spec.what}`,
-      this.#timeout,
-      detail,
-      cause === undefined ? undefined : { cause },
-    );
+    return timeoutError(`acquire ${this.spec.what}`, this.#timeout, detail, causedBy(cause));
   }
 
   /** Ends without a grant: it has failed, timed out, or its signal has aborted. */

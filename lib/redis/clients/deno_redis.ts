@@ -57,13 +57,11 @@ export function denoRedis(client: DenoRedisClient, subscriber?: DenoRedisSubscri
 
 /** Throws for a pool or a cluster: reading their `isClosed` throws. */
 function checkSingle(client: object, name: string): void {
-  let isSingle = true;
   try {
     void (client as DenoRedisClient).isClosed;
   } catch {
-    isSingle = false;
+    must(false, name, "be a single connection, not a pool or cluster", client);
   }
-  must(isSingle, name, "be a single connection, not a pool or cluster", client);
 }
 
 const withoutPush = onceFor((client: DenoRedisClient) => make(client));

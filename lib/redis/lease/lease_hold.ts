@@ -8,7 +8,7 @@ import { LeaseLostError, NotHeldError } from "../../errors.ts";
 import { hook } from "../../internal/hook.ts";
 import { sharedController, warn } from "../../internal/platform.ts";
 import { exposeState } from "../../internal/state.ts";
-import { ClientClosedError, explain, messageOf } from "../errors.ts";
+import { causedBy, ClientClosedError, explain, messageOf } from "../errors.ts";
 import { sendSingle } from "../call/single_command.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import type { Renewal, Renewed, Store } from "../store/store.ts";
@@ -116,8 +116,7 @@ export class LeaseHold implements RenewableLease {
   /** @param isExpected Whether it needs no warning: without renewals, a lease ends with its ttl. */
   #lose(reason: string, cause?: unknown, isExpected = false): void {
     if (this.#end !== undefined) return;
-    const options = cause === undefined ? undefined : { cause };
-    const error = this.#end = new LeaseLostError(`Cannot keep ${this.spec.what}: ${reason}`, options);
+    const error = this.#end = new LeaseLostError(`Cannot keep ${this.spec.what}: ${reason}`, causedBy(cause));
     this.#afterEnd(true);
     if (!isExpected) warnOfLoss(this.spec.namespace.store, error);
     this.#controller?.abort(error);

@@ -98,7 +98,7 @@ export class ScriptRunner {
     const { closed, failure } = this.backend;
     withoutArguments(failure);
     // A short silence until the client was closed explains nothing.
-    if (closed) return new ClientClosedError(error instanceof NoAnswerError ? failure : error, failure);
+    if (closed) return new ClientClosedError(failure, error instanceof NoAnswerError ? failure : error);
     return failure ?? error;
   }
 
