@@ -1,4 +1,3 @@
-// deno-lint-ignore-file require-await
 /**
  * The store in this process. Every request runs at once, in the caller's turn. Its answer and messages come in later
  * microtasks, as from a server. A name notifies its waiters itself, and a timer ends leases, so that no waiter has to be
@@ -6,6 +5,7 @@
  *
  * @module
  */
+// deno-lint-ignore-file require-await
 import { exposeState } from "../../internal/state.ts";
 import { MemoryRate } from "../rate/memory_rate.ts";
 import type { RateStore, StoredRate } from "../rate/rate_store.ts";
