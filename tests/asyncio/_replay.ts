@@ -1,84 +1,34 @@
-/** Makes the moves of a recorded program with our primitives, and writes down the state as the recorder does. */
-import { Barrier, BoundedSemaphore, Condition, Event, Lock, Semaphore } from "../../mod.ts";
-import { flushMicrotasks, watch, type Watched } from "../_tools.ts";
+/** Makes the moves of a recorded program with our primitives, and compares the states with those of asyncio. */
+import { flushMicrotasks } from "../_tools.ts";
 
 /** A program, and asyncio's state after each of its moves. */
 export interface Recorded {
-  readonly things: readonly string[];
   readonly moves: readonly string[];
   readonly trace: readonly string[];
 }
 
-type Thing = Lock | Event | Semaphore | Condition | Barrier;
-
-/** One task: its present call, and the outcome of its last one. */
-interface Task {
-  doing: Watched<unknown> | undefined;
-  controller: AbortController;
-  last: string;
+/** A program with our primitives. */
+export interface Program {
+  move(text: string): void;
+  /** The state as the recorder writes it. */
+  state(): string;
+  /** Ends all that goes on after the last move. */
+  end?(): void;
 }
 
-/** The states of our primitives after the same moves. */
-export async function replay({ things: names, moves }: Recorded): Promise<string[]> {
-  const things = make(names);
-  const tasks = Array.from(
-    { length: 4 },
-    (): Task => ({ doing: undefined, controller: new AbortController(), last: "." }),
-  );
-  const trace: string[] = [];
-  for (const text of moves) {
-    const [index, call, ...name] = text.split(" ");
-    const task = tasks[Number(index)]!;
-    if (call === "cancel") task.controller.abort(new Error("cancelled"));
-    else start(task, things.get(name.join(" "))!, call!);
+/** The first move after which our state differs from asyncio's, in words. */
+export async function difference(program: Program, { moves, trace }: Recorded): Promise<string | undefined> {
+  await flushMicrotasks();
+  const states: string[] = [];
+  for (const move of moves) {
+    program.move(move);
     await flushMicrotasks();
-    tasks.forEach(look);
-    trace.push([tasks.map(({ last }) => last).join(""), ...[...things.values()].map(state)].join(" "));
+    states.push(program.state());
   }
-  return trace;
-}
-
-function make(names: readonly string[]): Map<string, Thing> {
-  const things = new Map<string, Thing>();
-  for (const name of names) {
-    const [kind, count] = name.split(" ");
-    things.set(name, makers[kind!]!(Number(count), things));
-  }
-  return things;
-}
-
-const makers: Record<string, (count: number, things: Map<string, Thing>) => Thing> = {
-  lock: () => new Lock(),
-  event: () => new Event(),
-  semaphore: (count) => new Semaphore(count),
-  bounded: (count) => new BoundedSemaphore(count),
-  barrier: (count) => new Barrier(count),
-  condition: (_, things) => new Condition(things.get("lock") as Lock),
-};
-
-/** The names are asyncio's, in camelCase. */
-function start(task: Task, thing: Thing, call: string): void {
-  task.controller = new AbortController();
-  const waits = call === "acquire" || call === "wait";
-  const options = waits ? [{ signal: task.controller.signal }] : [];
-  const method = (thing as unknown as Record<string, (...args: unknown[]) => unknown>)[call]!;
-  task.doing = watch((async () => await method.apply(thing, options))());
-}
-
-function look(task: Task): void {
-  const { doing, controller } = task;
-  if (doing === undefined) return;
-  task.last =
-    { pending: "w", fulfilled: ".", rejected: doing.reason === controller.signal.reason ? "c" : "e" }[doing.state];
-  if (doing.state !== "pending") task.doing = undefined;
-}
-
-function state(thing: Thing): string {
-  if (thing instanceof Condition) return `${thing.waiting}`;
-  const number = thing instanceof Lock
-    ? Number(thing.locked)
-    : thing instanceof Semaphore
-    ? thing.value
-    : Number(thing instanceof Event ? thing.isSet : thing.broken);
-  return `${number}/${thing.waiting}`;
+  program.end?.();
+  const at = states.findIndex((state, i) => state !== trace[i]);
+  if (at < 0) return undefined;
+  return [...moves.slice(0, at + 1).map((move, i) => `${move.padEnd(24)} ${trace[i]}`), `here: ${states[at]}`].join(
+    "\n",
+  );
 }

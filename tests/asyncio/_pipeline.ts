@@ -1,16 +1,10 @@
-/** Makes the moves of a recorded program with our Queue and TaskGroup, and writes down the state as the recorder does. */
+/** Recorded producers and consumers in a group, with our Queue and TaskGroup. */
 import { Queue, TaskGroup } from "../../mod.ts";
-import { deferred, flushMicrotasks } from "../_tools.ts";
+import { deferred } from "../_tools.ts";
+import type { RecordedQueue } from "./_queue.ts";
+import type { Program } from "./_replay.ts";
 
-/** Producers and consumers in a group, and asyncio's state after each move. */
-export interface RecordedPipeline {
-  /** 0 is asyncio's word for no limit. */
-  readonly capacity: number;
-  readonly moves: readonly string[];
-  readonly trace: readonly string[];
-}
-
-class Pipeline {
+export class Pipeline implements Program {
   readonly #parent = new AbortController();
   readonly #queue: Queue<number>;
   readonly #gates: ReturnType<typeof deferred<void>>[] = [];
@@ -19,7 +13,7 @@ class Pipeline {
   #items = 0;
   #outcome = "open";
 
-  constructor(capacity: number) {
+  constructor({ capacity }: RecordedQueue) {
     this.#queue = new Queue(capacity || Infinity);
     this.#run();
   }
@@ -82,18 +76,8 @@ class Pipeline {
     const tasks = this.#states.map((state, index) => state + this.#last[index]);
     return `${tasks.join(" ")} | ${this.#queue.size} | ${this.#outcome}`;
   }
-}
 
-/** The states of our queue and group after the same moves. */
-export async function replayPipeline({ capacity, moves }: RecordedPipeline): Promise<string[]> {
-  const pipeline = new Pipeline(capacity);
-  await flushMicrotasks();
-  const trace: string[] = [];
-  for (const move of moves) {
-    pipeline.move(move);
-    await flushMicrotasks();
-    trace.push(pipeline.state());
+  end(): void {
+    this.#parent.abort();
   }
-  pipeline.move("cancel");
-  return trace;
 }

@@ -1,19 +1,16 @@
-/** Makes the moves of a recorded program with our Queue, and writes down the state as the recorder does. */
+/** The calls of a recorded program, made with our Queue. */
 import { Queue } from "../../mod.ts";
-import { flushMicrotasks, watch, type Watched } from "../_tools.ts";
+import { watch, type Watched } from "../_tools.ts";
+import type { Program, Recorded } from "./_replay.ts";
 
-/** A program, and asyncio's state after each of its moves. */
-export interface RecordedQueue {
+export interface RecordedQueue extends Recorded {
   /** 0 is asyncio's word for no limit. */
   readonly capacity: number;
-  readonly moves: readonly string[];
-  readonly trace: readonly string[];
 }
 
 const TASKS = 5;
 
-/** The states of our queue after the same moves. */
-export async function replayQueue({ capacity, moves }: RecordedQueue): Promise<string[]> {
+export function ofQueue({ capacity }: RecordedQueue): Program {
   const queue = new Queue<number>(capacity || Infinity);
   const doing: (Watched<string> | undefined)[] = Array(TASKS).fill(undefined);
   const last = Array<string>(TASKS).fill(".");
@@ -27,20 +24,21 @@ export async function replayQueue({ capacity, moves }: RecordedQueue): Promise<s
     tryPut: async () => await Promise.resolve(queue.tryPut(items++) ? "." : "e"),
     tryGet: async () => await Promise.resolve(String(queue.tryGet()?.value ?? "e")),
   };
-  const trace: string[] = [];
-  for (const move of moves) {
-    const [index, call] = move.split(" ") as [number, string];
-    if (call === "cancel") controllers[index]!.abort();
-    else doing[index] = watch(calls[call]!((controllers[index] = new AbortController()).signal));
-    await flushMicrotasks();
-    doing.forEach((one, i) => {
-      if (one === undefined) return;
-      last[i] = one.state === "pending" ? "w" : one.value ?? "c";
-      if (one.state !== "pending") doing[i] = undefined;
-    });
-    trace.push(`${last.join(" ")} | ${queue.size} ${queue.getting} ${queue.putting}`);
-  }
-  return trace;
+  return {
+    move: (text) => {
+      const [index, call] = text.split(" ") as [number, string];
+      if (call === "cancel") controllers[index]!.abort();
+      else doing[index] = watch(calls[call]!((controllers[index] = new AbortController()).signal));
+    },
+    state: () => {
+      doing.forEach((one, i) => {
+        if (one === undefined) return;
+        last[i] = one.state === "pending" ? "w" : one.value ?? "c";
+        if (one.state !== "pending") doing[i] = undefined;
+      });
+      return `${last.join(" ")} | ${queue.size} ${queue.getting} ${queue.putting}`;
+    },
+  };
 }
 
 function isDone(queue: Queue<number>): boolean {

@@ -1,12 +1,8 @@
-/** Makes the moves of a recorded program with our TaskGroup, and writes down the state as the recorder does. */
+/** A recorded program of a group, with our TaskGroup. */
 import { TaskGroup } from "../../mod.ts";
-import { deferred, flushMicrotasks, watch, type Watched } from "../_tools.ts";
-
-/** A program, and asyncio's state after each of its moves. */
-export interface RecordedGroup {
-  readonly moves: readonly string[];
-  readonly trace: readonly string[];
-}
+import { untilAborted } from "../_group_tasks.ts";
+import { deferred, watch, type Watched } from "../_tools.ts";
+import type { Program } from "./_replay.ts";
 
 class Failure extends Error {
   readonly index: number | "block";
@@ -25,7 +21,7 @@ interface Task {
 }
 
 /** A block around a group, as in asyncio: cancelling the parent or the first failure interrupts the block. */
-class Program {
+export class Group implements Program {
   readonly #parent = new AbortController();
   #group!: TaskGroup;
   readonly #block = deferred();
@@ -82,7 +78,7 @@ class Program {
     }));
   }
 
-  get state(): string {
+  state(): string {
     return `${this.#tasks.map((task, index) => this.#letter(task, index)).join("")} ${this.#outcome}`;
   }
 
@@ -92,24 +88,4 @@ class Program {
     if (!begun) return "x";
     return reason instanceof Failure && reason.index === index ? "e" : "c";
   }
-}
-
-/** The states of our group after the same moves. */
-export async function replayGroup({ moves }: RecordedGroup): Promise<string[]> {
-  const program = new Program();
-  await flushMicrotasks();
-  const trace: string[] = [];
-  for (const move of moves) {
-    program.move(move);
-    await flushMicrotasks();
-    trace.push(program.state);
-  }
-  return trace;
-}
-
-function untilAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener("abort", () => reject(signal.reason));
-  });
 }
