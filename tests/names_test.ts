@@ -52,70 +52,50 @@ async function failing(call: () => unknown): Promise<string> {
 }
 
 test("names: messages show the name, and are as before without one", async () => {
-  const held = async (thing: Acquirable<Guard>) => (await thing.acquire(), thing);
-  const timeout = 0;
+  const held = async <T extends Acquirable<Guard>>(thing: T) => (await thing.acquire(), thing);
+  const late = { timeout: 0 };
   for (const [options, text] of [[{ name: "orders" }, ' "orders"'], [{}, ""]] as const) {
     const keyed = new KeyedMutex<number>(options);
     const rw = new RwLock(options);
     const broken = new Barrier(2, options);
     const limiter = new RateLimiter(1, 60_000, options);
-    const conditionLock = new Lock({ name: "of condition" });
-    const condition = new Condition(conditionLock, options);
+    const condition = new Condition(new Lock({ name: "of condition" }), options);
     broken.abort();
     limiter.tryAcquire();
-    const expected: [() => unknown, string][] = [
-      [
-        async () => (await held(new Lock(options))).acquire({ timeout }),
-        `TimeoutError: Cannot acquire lock${text}: timed out after 0 ms`,
-      ],
-      [() => new Lock(options).release(), `NotHeldError: Cannot release lock${text}: lock is not held`],
-      [
-        async () => (await held(new TimeoutLock(1, options))).acquire(),
-        `TimeoutError: Cannot acquire lock${text}: timed out after 1 ms`,
-      ],
-      [
-        async () => (await held(new Semaphore(1, options))).acquire({ timeout }),
-        `TimeoutError: Cannot acquire semaphore${text}: timed out after 0 ms`,
-      ],
-      [
-        () => new BoundedSemaphore(1, options).release(),
-        `RangeError: Cannot release semaphore${text}: 1 of 1 permits are free, 1 more would exceed the limit`,
-      ],
-      [() => new Event(options).wait({ timeout }), `TimeoutError: Cannot wait for event${text}: timed out after 0 ms`],
-      [
-        () => new SetEvent([1], options).wait({ timeout }),
-        `TimeoutError: Cannot wait for empty set${text}: timed out after 0 ms`,
-      ],
-      [
-        () => new Barrier(2, options).wait({ timeout }),
-        `TimeoutError: Cannot wait at barrier${text}: timed out after 0 ms`,
-      ],
-      [() => broken.wait(), `BrokenBarrierError: Cannot wait at barrier${text}: barrier is broken`],
-      [() => condition.wait(), `NotHeldError: Cannot wait for condition${text}: lock is not held`],
-      [() => condition.waitFor(() => true), `NotHeldError: Cannot wait for condition${text}: lock is not held`],
-      [() => condition.notify(), `NotHeldError: Cannot notify condition${text}: lock is not held`],
-      [() => condition.notifyAll(), `NotHeldError: Cannot notify condition${text}: lock is not held`],
-      [() => condition.release(), `NotHeldError: Cannot release lock "of condition": lock is not held`],
-      [() => new Condition(undefined, options).release(), `NotHeldError: Cannot release lock${text}: lock is not held`],
-      [
-        () => condition.run(() => condition.wait({ timeout })),
-        `TimeoutError: Cannot wait for condition${text}: timed out after 0 ms`,
-      ],
-      [() => limiter.acquire({ timeout }), `TimeoutError: Cannot acquire rate limiter${text}: timed out after 0 ms`],
-      [
-        async () => (await held(rw.reader), rw.writer.acquire({ timeout })),
-        `TimeoutError: Cannot acquire writer side${text}: timed out after 0 ms`,
-      ],
-      [
-        async () => (await held(new RwLock(options).writer)).acquire({ timeout }),
-        `TimeoutError: Cannot acquire writer side${text}: timed out after 0 ms`,
-      ],
-      [
-        async () => (await held(keyed.at(42)), keyed.acquire(42, { timeout })),
-        `TimeoutError: Cannot acquire lock${text} for key 42: timed out after 0 ms`,
-      ],
+    const timedOut: [() => Promise<unknown>, string][] = [
+      [async () => (await held(new Lock(options))).acquire(late), `acquire lock${text}`],
+      [async () => (await held(new TimeoutLock(0, options))).acquire(), `acquire lock${text}`],
+      [async () => (await held(new Semaphore(1, options))).acquire(late), `acquire semaphore${text}`],
+      [() => new Event(options).wait(late), `wait for event${text}`],
+      [() => new SetEvent([1], options).wait(late), `wait for empty set${text}`],
+      [() => new Barrier(2, options).wait(late), `wait at barrier${text}`],
+      [() => condition.run(() => condition.wait(late)), `wait for condition${text}`],
+      [() => limiter.acquire(late), `acquire rate limiter${text}`],
+      [async () => (await held(rw.reader), rw.writer.acquire(late)), `acquire writer side${text}`],
+      [async () => (await held(new RwLock(options).writer)).acquire(late), `acquire writer side${text}`],
+      [async () => (await held(keyed.at(42)), keyed.acquire(42, late)), `acquire lock${text} for key 42`],
     ];
-    for (const [call, message] of expected) assert.equal(await failing(call), message);
+    for (const [call, what] of timedOut) {
+      assert.equal(await failing(call), `TimeoutError: Cannot ${what}: timed out after 0 ms`);
+    }
+    const notHeld: [() => unknown, string][] = [
+      [() => new Lock(options).release(), `release lock${text}`],
+      [() => condition.wait(), `wait for condition${text}`],
+      [() => condition.waitFor(() => true), `wait for condition${text}`],
+      [() => condition.notify(), `notify condition${text}`],
+      [() => condition.notifyAll(), `notify condition${text}`],
+      [() => condition.release(), 'release lock "of condition"'],
+      [() => new Condition(undefined, options).release(), `release lock${text}`],
+    ];
+    for (const [call, what] of notHeld) {
+      assert.equal(await failing(call), `NotHeldError: Cannot ${what}: lock is not held`);
+    }
+    assert.equal(
+      await failing(() => new BoundedSemaphore(1, options).release()),
+      `RangeError: Cannot release semaphore${text}: 1 of 1 permits are free, 1 more would exceed the limit`,
+    );
+    const isBroken = `BrokenBarrierError: Cannot wait at barrier${text}: barrier is broken`;
+    assert.equal(await failing(() => broken.wait()), isBroken);
   }
 });
 
