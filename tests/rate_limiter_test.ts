@@ -5,35 +5,14 @@ import { ForeignSignal } from "./_foreign_signal.ts";
 import { test } from "./_test.ts";
 import {
   CountingController,
-  deeply,
   FakeTime,
   flushMicrotasks,
   nextTurn,
-  refusesBadOptions,
-  rejectsWith,
   seeded,
   states,
   watch,
   withFakeTime,
 } from "./_tools.ts";
-
-test("RateLimiter: the window slides over the starts", () =>
-  withFakeTime(async (time) => {
-    const limiter = new RateLimiter(2, 100);
-    assert.equal(limiter.tryAcquire(), true);
-    time.advance(60);
-    assert.equal(limiter.tryAcquire(), true);
-    assert.equal(limiter.tryAcquire(), false);
-    time.advance(39);
-    assert.equal(limiter.tryAcquire(), false, "at 99 both are in the window");
-    time.advance(1);
-    assert.equal(limiter.tryAcquire(), true, "at 100 the first is out");
-    time.advance(59);
-    assert.equal(limiter.tryAcquire(), false, "at 159 the second is in");
-    time.advance(1);
-    assert.equal(limiter.tryAcquire(), true);
-    await flushMicrotasks();
-  }));
 
 test("RateLimiter: waiters start in order, at the earliest moment, with one timer", () =>
   withFakeTime(async (time) => {
@@ -50,23 +29,6 @@ test("RateLimiter: waiters start in order, at the earliest moment, with one time
     assert.equal(time.started, 3);
   }));
 
-test("RateLimiter: a large request waits for all of its starts, and is not overtaken", () =>
-  withFakeTime(async (time) => {
-    const limiter = new RateLimiter(3, 100);
-    limiter.tryAcquire();
-    time.advance(50);
-    limiter.tryAcquire();
-    const large = watch(limiter.acquire({ permits: 3 }));
-    const small = watch(limiter.acquire());
-    assert.equal(limiter.tryAcquire(), false, "one is free, but there is a queue");
-    time.advance(50);
-    assert.equal(await states([large, small]), "pending pending");
-    time.advance(50);
-    assert.equal(await states([large, small]), "fulfilled pending");
-    time.advance(100);
-    assert.equal(await states([large, small]), "fulfilled fulfilled");
-  }));
-
 test("RateLimiter: no window is short by a rounding error", () =>
   withFakeTime(async (time) => {
     for (let i = 0; i < 1000; i++) {
@@ -78,20 +40,6 @@ test("RateLimiter: no window is short by a rounding error", () =>
       if (limiter.tryAcquire()) assert.ok(performance.now() - start >= 333.3, `${start}`);
     }
     await flushMicrotasks();
-  }));
-
-test("RateLimiter: when a large request at the head leaves, those that fit start at once", () =>
-  withFakeTime(async (time) => {
-    const limiter = new RateLimiter(3, 100);
-    limiter.tryAcquire();
-    const controller = new CountingController();
-    const large = watch(limiter.acquire({ permits: 3, signal: controller.signal }));
-    const small = [watch(limiter.acquire()), watch(limiter.acquire()), watch(limiter.acquire())];
-    controller.abort();
-    assert.equal(await states([large, ...small]), "rejected fulfilled fulfilled pending");
-    assert.equal(time.timers, 1);
-    time.advance(100);
-    assert.equal(await states(small), "fulfilled fulfilled fulfilled");
   }));
 
 test("RateLimiter: the timer goes with the last waiter", () =>
@@ -116,47 +64,14 @@ test("RateLimiter: timeout 0 starts at once or not at all", () =>
     await limiter.acquire({ timeout: 0 });
   }));
 
-test("RateLimiter: run starts fn when it may, and settles as fn does", () =>
-  withFakeTime(async (time) => {
-    const limiter = new RateLimiter(2, 100);
-    assert.equal(await limiter.run(() => 1), 1);
-    const error = new Error("work failed");
-    await rejectsWith(limiter.run(() => Promise.reject(error)), error);
-    let called = false;
-    const third = watch(limiter.run(() => called = true, { timeout: 1000 }));
-    assert.equal(await states([third]), "pending");
-    assert.equal(called, false);
-    time.advance(100);
-    assert.equal(await states([third]), "fulfilled");
-  }));
-
-test("RateLimiter: bad arguments are refused and use nothing up", async () => {
+test("RateLimiter: bad arguments are refused", async () => {
   for (const [limit, interval] of [["1", 1], [1, "1"], [undefined, 1], [1, undefined], [1n, 1]]) {
     assert.throws(() => new RateLimiter(limit as never, interval as never), TypeError);
   }
-  for (
-    const [limit, interval] of [[0, 1], [-1, 1], [1.5, 1], [NaN, 1], [Infinity, 1], [1, 0], [1, -1], [1, NaN], [
-      1,
-      Infinity,
-    ]]
-  ) {
-    assert.throws(() => new RateLimiter(limit!, interval!), RangeError);
+  for (const [limit, interval] of [[0, 1], [1.5, 1], [1, 0], [1, Infinity]] as const) {
+    assert.throws(() => new RateLimiter(limit, interval), RangeError);
   }
-  const limiter = new RateLimiter(2, 60_000);
-  for (const permits of [0, -1, 1.5, NaN, 3, Infinity]) {
-    assert.throws(() => limiter.tryAcquire(permits), RangeError);
-    await assert.rejects(limiter.acquire({ permits }), RangeError);
-  }
-  for (const permits of ["1", null, 1n, {}]) {
-    assert.throws(() => limiter.tryAcquire(permits as never), TypeError);
-    await assert.rejects(limiter.acquire({ permits: permits as never }), TypeError);
-  }
-  await refusesBadOptions((options) => limiter.acquire(options));
-  await refusesBadOptions((options) => limiter.run(() => assert.fail("called"), options));
-  await assert.rejects(limiter.run(5 as never), TypeError);
-  const aborted = AbortSignal.abort();
-  await rejectsWith(limiter.acquire({ signal: aborted }), aborted.reason);
-  assert.equal(limiter.tryAcquire(2), true, "nothing was used up");
+  await assert.rejects(new RateLimiter(2, 60_000).run(5 as never), TypeError);
 });
 
 test("RateLimiter: an interval longer than timers can count", () =>
@@ -170,6 +85,11 @@ test("RateLimiter: an interval longer than timers can count", () =>
     assert.equal(await states([waiter]), "fulfilled");
   }));
 
+/** Keeps the event loop busy: a long turn. */
+function pass(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() <= end;);
+}
+
 test("RateLimiter: by the real clock, starts are an interval apart", async () => {
   const limiter = new RateLimiter(1, 7);
   const starts: number[] = [];
@@ -181,7 +101,7 @@ test("RateLimiter: by the real clock, starts are an interval apart", async () =>
 test("RateLimiter: the start of a call is the moment at which its caller goes on", async () => {
   const limiter = new RateLimiter(1, 40);
   const first = limiter.acquire().then(() => performance.now());
-  for (const granted = performance.now(); performance.now() - granted < 20;); // a long turn
+  pass(20);
   await limiter.acquire();
   assert.ok(performance.now() - await first >= 40);
 });
@@ -191,16 +111,13 @@ test("RateLimiter: the start of a call that has waited is the moment at which it
   limiter.tryAcquire();
   const first = limiter.acquire().then(() => performance.now());
   limiter.reward(); // grants it
-  for (const granted = performance.now(); performance.now() - granted < 20;);
+  pass(20);
   await limiter.acquire();
   assert.ok(performance.now() - await first >= 40);
 });
 
 test("RateLimiter: a turn longer than the interval starts no more at its end", async () => {
   const limiter = new RateLimiter(1, 20);
-  const pass = (ms: number) => {
-    for (const began = performance.now(); performance.now() - began < ms;);
-  };
   assert.equal(limiter.tryAcquire(), true);
   pass(25);
   const first = limiter.acquire().then(() => performance.now());
@@ -213,7 +130,7 @@ test("RateLimiter: a turn longer than the interval starts no more at its end", a
 test("RateLimiter: a start by tryAcquire counts from its call, even in a turn that goes on", () => {
   const limiter = new RateLimiter(1, 10);
   assert.equal(limiter.tryAcquire(), true);
-  for (const end = performance.now() + 10; performance.now() <= end;);
+  pass(10);
   assert.equal(limiter.tryAcquire(), true);
 });
 
@@ -243,11 +160,21 @@ test("RateLimiter: a clock that goes back neither blocks it nor lets more start"
     await flushMicrotasks();
   }));
 
-test("RateLimiter: replaced timers without a replaced performance.now", async () => {
+/** Calls `fn` with replaced timers and the real performance.now. */
+async function withTimersOnly(fn: (time: FakeTime) => Promise<void>): Promise<void> {
   const { now } = performance;
   const time = new FakeTime();
   performance.now = now;
   try {
+    await fn(time);
+    assert.equal(time.timers, 0);
+  } finally {
+    time.restore();
+  }
+}
+
+test("RateLimiter: replaced timers without a replaced performance.now", () =>
+  withTimersOnly(async (time) => {
     const limiter = new RateLimiter(2, 60_000);
     const waiters = Array.from({ length: 5 }, () => watch(limiter.acquire()));
     assert.equal(await states(waiters), "fulfilled fulfilled pending pending pending");
@@ -257,25 +184,15 @@ test("RateLimiter: replaced timers without a replaced performance.now", async ()
     assert.equal(await states(waiters), "fulfilled fulfilled fulfilled fulfilled pending");
     time.advance(60_000);
     assert.equal(await states(waiters), "fulfilled fulfilled fulfilled fulfilled fulfilled");
-    assert.equal(time.timers, 0);
-  } finally {
-    time.restore();
-  }
-});
+  }));
 
-test("RateLimiter: replaced timers that fire several times in one turn without a replaced performance.now", async () => {
-  const { now } = performance;
-  const time = new FakeTime();
-  performance.now = now;
-  try {
+test("RateLimiter: replaced timers that fire several times in one turn without a replaced performance.now", () =>
+  withTimersOnly(async (time) => {
     const limiter = new RateLimiter(1, 60_000);
     const waiters = Array.from({ length: 4 }, () => watch(limiter.acquire()));
     time.advance(180_010);
     assert.equal(await states(waiters), "fulfilled fulfilled fulfilled fulfilled");
-  } finally {
-    time.restore();
-  }
-});
+  }));
 
 test("RateLimiter: times with fractions are neither early nor late", () =>
   seeded((random) =>
@@ -312,8 +229,7 @@ test("RateLimiter: a timer that fires a part of a millisecond early, as in Node,
 test("RateLimiter: a start of this turn that is given back leaves the time of the one before", async () => {
   const limiter = new RateLimiter(2, 60_000);
   assert.equal(limiter.tryAcquire(), true);
-  const after = performance.now() + 20;
-  while (performance.now() < after);
+  pass(20);
   const granted = limiter.acquire();
   limiter.reward();
   assert.ok(limiter.retryAfter(2) <= 59_981);
@@ -341,7 +257,7 @@ test("RateLimiter: a call that is granted while earlier ones are about to go on 
   const job = async (ms: number) => {
     await limiter.acquire();
     starts.push(performance.now());
-    for (const end = performance.now() + ms; performance.now() < end;);
+    pass(ms);
   };
   const first = job(0);
   await null;
@@ -376,7 +292,7 @@ test("RateLimiter: a clock that cannot be read stays finite where the first wait
 test("RateLimiter: retryAfter counts starts of a turn that still goes on from now", async () => {
   const limiter = new RateLimiter(1, 50);
   await limiter.acquire();
-  for (const end = performance.now() + 60; performance.now() < end;);
+  pass(60);
   const wait = limiter.retryAfter();
   assert.equal(wait, 50);
   assert.equal(limiter.tryAcquire(), false);
@@ -384,25 +300,3 @@ test("RateLimiter: retryAfter counts starts of a turn that still goes on from no
 
 test("RateLimiter: retryAfter takes no room for its permits", () =>
   assert.equal(new RateLimiter(1e9, 1000).retryAfter(150_000_000), 0));
-
-test("RateLimiter: retryAfter is the time at which the call starts, behind any others", () =>
-  seeded((random) =>
-    withFakeTime(async (time) => {
-      for (let round = 0; round < deeply(30, 200); round++) {
-        const limit = 1 + random.below(6);
-        const limiter = new RateLimiter(limit, 1 + random.below(50));
-        const permits = () => 1 + random.below(limit);
-        for (let calls = random.below(12); calls > 0; calls--) {
-          if (random.below(3) === 0) time.advance(random.below(30));
-          void limiter.acquire({ permits: permits() });
-        }
-        await flushMicrotasks();
-        const wanted = permits();
-        const [wait, asked] = [limiter.retryAfter(wanted), performance.now()];
-        const started = limiter.acquire({ permits: wanted }).then(() => performance.now() - asked);
-        await flushMicrotasks(); // it may start at once
-        await time.pass(700, 1);
-        assert.equal(await started, wait);
-      }
-    })
-  ));

@@ -1,44 +1,18 @@
 /**
- * Random programs over limiters with several budgets, by fake time. A plain model keeps every start with its time, and fills
- * buckets by fractions: no window of any budget has more than its limit, no time of any length more than a bucket allows, calls start in the order in which they came and as early as they may, and a call
- * that leaves takes nothing.
+ * Random programs over limiters with several budgets, by fake time. A plain model keeps every start with its time, and
+ * fills buckets by fractions: no window of any budget has more than its limit, no time of any length more than a bucket
+ * allows, calls start in the order in which they came, as early as they may and at the time that retryAfter returned,
+ * and a call that leaves takes nothing.
  */
 import assert from "node:assert/strict";
-import { KeyedRateLimiter, RateLimiter } from "../mod.ts";
+import { KeyedRateLimiter } from "../mod.ts";
 import { ForeignSignal } from "./_foreign_signal.ts";
+import { type Budget, type Limiter, limiters, type Permits as Given } from "./_limiters.ts";
 import { assertSound } from "./sound/mod.ts";
 import { test } from "./_test.ts";
-import { type FakeTime, flushMicrotasks, type Random, seeded, withFakeTime } from "./_tools.ts";
+import { type FakeTime, flushMicrotasks, type Random, seeded, watch, withFakeTime } from "./_tools.ts";
 
 type Permits = readonly number[];
-/** As a caller gives them: one number counts for all budgets. */
-type Given = number | Permits;
-type Options = { readonly permits: Given; readonly signal: AbortSignal };
-
-interface Budget {
-  limit: number;
-  interval: number;
-  readonly kind?: "window" | "bucket";
-}
-
-/** The limiter of the walk, for one key or without keys. */
-interface Limiter {
-  readonly budgets: readonly Budget[];
-  readonly remaining: (budget: number) => number;
-  readonly waiting: () => number;
-  /** Calls `start` once the call may start. */
-  acquire(options: Options, start: () => void): Promise<unknown>;
-  run(options: Options, start: () => void): Promise<unknown>;
-  /** With one permit, and without a signal. */
-  wrap(start: () => void): () => Promise<unknown>;
-  tryAcquire(permits: Given): boolean;
-  retryAfter(permits: Given): number;
-  block(ms: number): void;
-  reward(permits: Given): void;
-  penalty(permits: Given): void;
-  cancel(): void;
-  assertSound(): void;
-}
 
 /** Starts of one moment, of each budget. */
 interface Start {
@@ -233,11 +207,28 @@ class Walk {
       this.#check();
       for (let ms = this.#random.pick([0, 0, 1, 5, 20]); ms > 0; ms--) await this.#tick();
     }
+    await this.#checkRetryAfter();
     for (const controller of this.#controllers.values()) controller.abort();
-    this.#limiter.cancel();
+    this.#limiter.whole.cancel();
     await flushMicrotasks();
     if (this.#changes === 0) this.#model.assertBounds();
     this.#time.advance(1000);
+  }
+
+  /**
+   * A call starts after the time that retryAfter returned, if nothing else happens. Before each call ahead of it, a timer
+   * may round the end of a bucket's wait up to a whole millisecond.
+   */
+  async #checkRetryAfter(): Promise<void> {
+    const permits = given(this.#permits());
+    const wait = this.#limiter.retryAfter(permits);
+    const asked = performance.now();
+    const rounded = this.#limiter.budgets.some(({ kind }) => kind === "bucket") ? this.#limiter.waiting() : 0;
+    const started = watch(this.#limiter.acquire({ permits }).then(() => performance.now() - asked));
+    await flushMicrotasks();
+    while (started.state === "pending") await this.#time.pass(1, 1);
+    const { value } = started;
+    assert.ok(value! >= wait && value! <= wait + rounded, `started after ${value} ms, retryAfter returned ${wait}`);
   }
 
   async #tick(): Promise<void> {
@@ -282,14 +273,19 @@ class Walk {
     const id = this.#calls++;
     const how = this.#random.pick(["acquire", "run", "wrap"] as const);
     const permits = how === "wrap" ? some.map(() => 1) : some;
+    const { whole } = this.#limiter;
     const wait = this.#limiter.retryAfter(given(permits));
+    if (whole instanceof KeyedRateLimiter) disturb(whole);
     const start = () => {
       this.#started.push(id);
       this.#controllers.delete(id);
     };
-    const call = how === "wrap"
-      ? this.#limiter.wrap(start)()
-      : this.#limiter[how]({ permits: given(permits), signal: this.#signal(id) }, start);
+    const options = () => ({ permits: given(permits), signal: this.#signal(id) });
+    const call = how === "acquire"
+      ? this.#limiter.acquire(options()).then(start)
+      : how === "wrap" && !(whole instanceof KeyedRateLimiter) // keys leave no room for it
+      ? whole.wrap(start)()
+      : this.#limiter.run(start, how === "run" ? options() : undefined);
     call.catch(() => {});
     this.#model.acquire(id, permits, now);
     assert.equal(wait === 0, this.#model.started.includes(id), "retryAfter is 0 for a call that starts at once");
@@ -332,8 +328,14 @@ class Walk {
     this.#limiter.budgets.forEach((_, i) => {
       assert.equal(this.#limiter.remaining(i), this.#model.remaining(i, performance.now()));
     });
-    this.#limiter.assertSound();
+    assertSound(this.#limiter.whole);
   }
+}
+
+/** Other keys have starts, blocks and waiters of their own, which must not matter. */
+function disturb(all: KeyedRateLimiter<string>): void {
+  all.tryAcquire("other");
+  all.block("third", 3);
 }
 
 /** The same number for all as a number. */
@@ -341,53 +343,7 @@ function given(permits: Permits): Given {
   return permits.every((n) => n > 0 && n === permits[0]) ? permits[0]! : permits;
 }
 
-function plain(budgets: readonly Budget[]): Limiter {
-  const one = new RateLimiter(budgets);
-  return {
-    budgets: one.budgets,
-    remaining: (budget) => one.budgets[budget]!.remaining,
-    waiting: () => one.waiting,
-    acquire: (options, start) => one.acquire(options).then(start),
-    run: (options, start) => one.run(start, options),
-    wrap: (start) => one.wrap(start),
-    cancel: () => one.cancel(),
-    tryAcquire: (permits) => one.tryAcquire(permits),
-    retryAfter: (permits) => one.retryAfter(permits),
-    block: (ms) => one.block(ms),
-    reward: (permits) => one.reward(permits),
-    penalty: (permits) => one.penalty(permits),
-    assertSound: () => assertSound(one),
-  };
-}
-
-/** The walk uses one key; another one has starts, blocks and waiters of its own, which must not matter. */
-function keyed(budgets: readonly Budget[]): Limiter {
-  const all = new KeyedRateLimiter<string>(budgets);
-  const disturb = () => {
-    all.tryAcquire("other");
-    all.block("third", 3);
-  };
-  return {
-    budgets: all.budgets,
-    remaining: (budget) => all.budgets[budget]!.remaining("a"),
-    waiting: () => all.waiting("a"),
-    acquire: (options, start) => {
-      disturb();
-      return all.acquire("a", options).then(start);
-    },
-    run: (options, start) => all.run("a", start, options),
-    wrap: (start) => () => all.run("a", start), // keys leave no room for it
-    cancel: () => all.cancel(),
-    tryAcquire: (permits) => all.tryAcquire("a", permits),
-    retryAfter: (permits) => all.retryAfter("a", permits),
-    block: (ms) => all.block("a", ms),
-    reward: (permits) => all.reward("a", permits),
-    penalty: (permits) => all.penalty("a", permits),
-    assertSound: () => assertSound(all),
-  };
-}
-
-for (const [name, make] of Object.entries({ RateLimiter: plain, KeyedRateLimiter: keyed })) {
+for (const [name, make] of limiters) {
   test(`walk: ${name}: windows, order and what is left, with random budgets and calls`, () =>
     seeded(async (random) => {
       for (let i = 0; i < 40; i++) await withFakeTime((time) => new Walk(random, time, make).run(60));
