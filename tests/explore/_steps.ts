@@ -60,6 +60,11 @@ export function does(text: string, on: readonly string[], deed: Deed): Step {
 /** Something of its own to do. */
 export const work: Step = { text: "works", on: [], run: () => {} };
 
+/** Acquires, works and releases. */
+export function visit(thing: string, weight = 1, call = "acquire"): Step[] {
+  return [acquire(thing, weight, call), work, release(thing)];
+}
+
 /** Waits for an event, for an empty set, or at a barrier. */
 export function wait(thing: string): Step {
   return {
@@ -112,6 +117,16 @@ export function waitOn(condition: string, lock: string): Step {
       if (call.outcome === "waits") queue.leave(task.name);
     },
   };
+}
+
+/** Acquires `lock`, waits on `condition` and releases. */
+export function sleeper(condition = "condition", lock = "lock"): Step[] {
+  return [acquire(lock), waitOn(condition, lock), release(lock)];
+}
+
+/** Acquires `lock`, notifies the first `count` waiters of `condition` and releases. */
+export function notifier(count = 1, condition = "condition", lock = "lock"): Step[] {
+  return [acquire(lock), notify(condition, lock, count), release(lock)];
 }
 
 /** Releases the guard of a task that waits on `condition`: the wait ends without taking `lock` back. */

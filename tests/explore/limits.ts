@@ -13,14 +13,20 @@ import type { KeyedPermits, RwLockSide, WaitOptions } from "../../mod.ts";
 import { assertSoundKeyedRateLimiter } from "../sound/keyed_rate_limiter.ts";
 import { assertSound } from "../sound/mod.ts";
 import { ModelQueue } from "./_model_queue.ts";
-import { acquire, cancel, downgrade, gate, holdable, notify, release, setLimit, waitOn, work } from "./_steps.ts";
+import {
+  acquire,
+  cancel,
+  downgrade,
+  gate,
+  type Holdable,
+  holdable,
+  notifier,
+  release,
+  setLimit,
+  sleeper,
+  visit,
+} from "./_steps.ts";
 import type { Program, Step, Thing, World } from "./_world.ts";
-
-const visit = (thing: string, weight = 1, call = "acquire"): Step[] => [
-  acquire(thing, weight, call),
-  work,
-  release(thing),
-];
 
 /** A lock is cancelled at any moment. */
 export function cancelled(name: string, make: () => Lock): Program {
@@ -170,6 +176,12 @@ const cancelAll: Step = {
   },
 };
 
+/** Two keys of a mutex or a semaphore, and the whole. */
+export function keys(whole: { at(key: string): Holdable }, permits = 1): Record<string, Thing> {
+  const key = (name: string) => ({ ...holdable(whole.at(name), permits), sound: () => assertSound(whole) });
+  return { red: key("red"), blue: key("blue"), all: { real: whole, queue: new ModelQueue(0) } };
+}
+
 /** Permits of two keys, all of which are cancelled with what they belong to. */
 export function cancelledKeys(
   name: string,
@@ -177,11 +189,7 @@ export function cancelledKeys(
 ): Program {
   return {
     name: `${name}: two keys, one wants both permits and may be aborted, all are cancelled at any moment`,
-    make: () => {
-      const semaphore = make();
-      const key = (name: string) => ({ ...holdable(semaphore.at(name), 2), sound: () => assertSound(semaphore) });
-      return { red: key("red"), blue: key("blue"), all: { real: semaphore, queue: new ModelQueue(0) } };
-    },
+    make: () => keys(make(), 2),
     tasks: { A: visit("red"), B: visit("red", 2), C: visit("blue", 2), D: visit("blue"), E: [cancelAll] },
     aborts: ["B"],
   };
@@ -196,15 +204,7 @@ export const limitPrograms: readonly Program[] = [
   },
   {
     name: "KeyedMutex: two keys, both are cancelled with it",
-    make: () => {
-      const mutex = new KeyedMutex<string>();
-      const key = (name: string): Thing => ({
-        ...holdable({ acquire: (options?: WaitOptions) => mutex.acquire(name, options) }),
-        waiting: () => mutex.waiting(name),
-        sound: () => assertSound(mutex),
-      });
-      return { red: key("red"), blue: key("blue"), all: { real: mutex, queue: new ModelQueue(0) } };
-    },
+    make: () => keys(new KeyedMutex()),
     tasks: { A: visit("red"), B: visit("red"), C: visit("blue"), D: [cancelAll] },
     aborts: ["B"],
   },
@@ -214,12 +214,7 @@ export const limitPrograms: readonly Program[] = [
       const lock = new Lock();
       return { lock: holdable(lock), condition: gate(new Condition(lock)) };
     },
-    tasks: {
-      A: [acquire("lock"), waitOn("condition", "lock"), release("lock")],
-      B: [acquire("lock"), waitOn("condition", "lock"), release("lock")],
-      C: [acquire("lock"), notify("condition", "lock"), release("lock")],
-      D: [cancel("condition")],
-    },
+    tasks: { A: sleeper(), B: sleeper(), C: notifier(), D: [cancel("condition")] },
     aborts: ["A"],
     deadlocks: true,
   },

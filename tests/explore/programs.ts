@@ -12,17 +12,26 @@ import {
   SetEvent,
   TimeoutLock,
 } from "../../mod.ts";
-import type { WaitOptions } from "../../mod.ts";
 import { assertSoundKeyedSemaphore } from "../sound/keyed_semaphore.ts";
-import { acquire, gate, holdable, notify, release, releaseDuringWait, turn, wait, waitOn, work } from "./_steps.ts";
+import {
+  acquire,
+  gate,
+  holdable,
+  notifier,
+  notify,
+  release,
+  releaseDuringWait,
+  sleeper,
+  turn,
+  visit,
+  wait,
+} from "./_steps.ts";
 import type { Holdable } from "./_steps.ts";
-import type { Program, Step, Thing } from "./_world.ts";
+import type { Program, Thing } from "./_world.ts";
 import { flightPrograms } from "./flights.ts";
-import { limitPrograms } from "./limits.ts";
+import { keys, limitPrograms, sides } from "./limits.ts";
 import { queuePrograms } from "./queue.ts";
 import { slotPrograms } from "./slots.ts";
-
-const visit = (thing: string, weight = 1): Step[] => [acquire(thing, weight), work, release(thing)];
 
 /** Three tasks want one lock, some may be aborted, and the first releases a guard that is spent. */
 export function threeWant(name: string, make: () => Holdable, aborts: readonly string[] = []): Program {
@@ -39,12 +48,10 @@ export function twoWait(
   name: string,
   make: () => { lock: Holdable; condition: { readonly waiting: number } },
 ): Program {
-  const waiter = [acquire("lock"), waitOn("condition", "lock"), release("lock")];
-  const notifier = [acquire("lock"), notify("condition", "lock"), release("lock")];
   return {
     name: `${name}: two wait, one may be aborted, one is notified`,
     make: () => conditionThings(make()),
-    tasks: { A: waiter, B: waiter, C: notifier },
+    tasks: { A: sleeper(), B: sleeper(), C: notifier() },
     aborts: ["A"],
     deadlocks: true, // a task that waits after the notification waits forever
   };
@@ -104,24 +111,13 @@ export const programs: readonly Program[] = [
   },
   {
     name: "RwLock: two readers and a writer that may be aborted",
-    make: () => {
-      const lock = new RwLock();
-      const real = { acquire: lock.reader.acquire.bind(lock.reader), write: lock.writer.acquire.bind(lock.writer) };
-      return { lock: { ...holdable(real, 3), waiting: () => lock.reader.waiting + lock.writer.waiting } };
-    },
-    tasks: { A: visit("lock"), B: [acquire("lock", 3, "write"), work, release("lock")], C: visit("lock") },
+    make: () => sides(new RwLock()),
+    tasks: { A: visit("lock"), B: visit("lock", 3, "write"), C: visit("lock") },
     aborts: ["B"],
   },
   {
     name: "KeyedMutex: two keys, one may be aborted",
-    make: () => {
-      const mutex = new KeyedMutex<string>();
-      const key = (name: string): Thing => ({
-        ...holdable({ acquire: (options?: WaitOptions) => mutex.acquire(name, options) }),
-        waiting: () => mutex.waiting(name),
-      });
-      return { red: key("red"), blue: key("blue") };
-    },
+    make: () => keys(new KeyedMutex()),
     tasks: { A: visit("red"), B: visit("red"), C: [...visit("blue"), ...visit("red")] },
     aborts: ["B"],
   },
@@ -139,23 +135,14 @@ export const programs: readonly Program[] = [
   {
     name: "Condition: both are notified, both may be aborted",
     make: () => conditionThings(ourCondition()),
-    tasks: {
-      A: [acquire("lock"), waitOn("condition", "lock"), release("lock")],
-      B: [acquire("lock"), waitOn("condition", "lock"), release("lock")],
-      C: [acquire("lock"), notify("condition", "lock", 2), release("lock")],
-    },
+    tasks: { A: sleeper(), B: sleeper(), C: notifier(2) },
     aborts: ["A", "B"],
     deadlocks: true,
   },
   {
     name: "Condition: two wait, one may be aborted, its guard is released meanwhile, one is notified",
     make: () => conditionThings(ourCondition()),
-    tasks: {
-      A: [acquire("lock"), waitOn("condition", "lock"), release("lock")],
-      B: [acquire("lock"), waitOn("condition", "lock"), release("lock")],
-      C: [acquire("lock"), notify("condition", "lock"), release("lock")],
-      D: [releaseDuringWait("A", "condition", "lock")],
-    },
+    tasks: { A: sleeper(), B: sleeper(), C: notifier(), D: [releaseDuringWait("A", "condition", "lock")] },
     aborts: ["A"],
     deadlocks: true,
   },
@@ -166,8 +153,8 @@ export const programs: readonly Program[] = [
       return { ...conditionThings({ lock, condition }), other: gate(new Condition(lock)) };
     },
     tasks: {
-      A: [acquire("lock"), waitOn("condition", "lock"), release("lock")],
-      B: [acquire("lock"), waitOn("other", "lock"), release("lock")],
+      A: sleeper(),
+      B: sleeper("other"),
       C: [acquire("lock"), notify("condition", "lock"), notify("other", "lock"), release("lock")],
     },
     timeouts: { A: 10, B: 20 },
@@ -182,10 +169,7 @@ export const programs: readonly Program[] = [
   },
   {
     name: "SetEvent: emptied and filled again, one may be aborted",
-    make: () => {
-      const set = new SetEvent<number>([1]);
-      return { set: gate(set) };
-    },
+    make: () => ({ set: gate(new SetEvent([1])) }),
     tasks: { A: [wait("set")], B: [wait("set")], C: [turn("set", "delete", true, 1), turn("set", "add", false, 2)] },
     aborts: ["A"],
     deadlocks: true,

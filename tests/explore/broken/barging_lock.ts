@@ -1,5 +1,5 @@
 /** Broken on purpose: the releaser unlocks and wakes the first waiter, which has to be quicker than newcomers. */
-import { once } from "./_once.ts";
+import { guardOf } from "./_guard.ts";
 
 export class BargingLock {
   #held = false;
@@ -12,7 +12,7 @@ export class BargingLock {
   async acquire() {
     while (this.#held) await new Promise<void>((resolve) => this.#queue.push(resolve));
     this.#held = true;
-    return once(() => {
+    return guardOf(() => {
       this.#held = false;
       this.#queue.shift()?.();
     });

@@ -8,11 +8,10 @@ import type { Program } from "../_world.ts";
 import { BargingLock } from "./barging_lock.ts";
 import { ForgetfulCondition } from "./forgetful_condition.ts";
 import { ForgetfulGroup } from "./forgetful_group.ts";
-import { GhostWaiterLock } from "./ghost_waiter_lock.ts";
 import { oneKeyCancelled, writersCancelled } from "./half_cancelled.ts";
 import { OpenLock } from "./open_lock.ts";
+import { PlainLock } from "./plain_lock.ts";
 import { RestlessPool } from "./restless_pool.ts";
-import { StaleGuardLock } from "./stale_guard_lock.ts";
 import { StarvingPool } from "./starving_pool.ts";
 import { StickyFlight } from "./sticky_flight.ts";
 import { StingySemaphore } from "./stingy_semaphore.ts";
@@ -21,11 +20,11 @@ import { yieldingRwLock } from "./yielding_rw_lock.ts";
 export const broken: readonly { readonly program: Program; readonly complaint: RegExp }[] = [
   { program: threeWant("broken: barging", () => new BargingLock()), complaint: /^order: \w overtook \w$/ },
   {
-    program: threeWant("broken: stale guard", () => new StaleGuardLock()),
+    program: threeWant("broken: stale guard", () => new PlainLock(Infinity)),
     complaint: /^exclusion: \w was granted while \w holds$/,
   },
   {
-    program: threeWant("broken: ghost waiter", () => new GhostWaiterLock(), ["B"]),
+    program: threeWant("broken: ghost waiter", () => new PlainLock(), ["B"]),
     complaint: /^lost wake-up: it is (\w)'s turn, and \1 still waits$/,
   },
   {

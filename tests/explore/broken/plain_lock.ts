@@ -1,10 +1,16 @@
-/** Broken on purpose: a cancelled waiter stays in the queue, and the lock is handed to it one day. */
-import type { WaitOptions } from "../../../mod.ts";
-import { type Guard, once } from "./_once.ts";
+/** Broken on purpose: a lock whose cancelled waiters stay in the queue, and are handed the lock one day. */
+import type { Guard, WaitOptions } from "../../../mod.ts";
+import { guardOf } from "./_guard.ts";
 
-export class GhostWaiterLock {
+export class PlainLock {
   #held = false;
   readonly #queue: ((guard: Guard) => void)[] = [];
+  readonly #releases: number;
+
+  /** @param releases How often each guard releases, whichever task holds by then. */
+  constructor(releases = 1) {
+    this.#releases = releases;
+  }
 
   acquire({ signal }: WaitOptions = {}): Promise<Guard> {
     if (signal?.aborted) return Promise.reject(signal.reason);
@@ -23,10 +29,10 @@ export class GhostWaiterLock {
   }
 
   #guard(): Guard {
-    return once(() => {
+    return guardOf(() => {
       const next = this.#queue.shift();
       if (next === undefined) this.#held = false;
       else next(this.#guard());
-    });
+    }, this.#releases);
   }
 }
