@@ -15,6 +15,7 @@ import {
   TimeoutLock,
 } from "../mod.ts";
 import type { WaitOptions } from "../mod.ts";
+import { type Call, ModelQueue } from "./explore/_model_queue.ts";
 import { assertSoundKeyedSemaphore } from "./sound/keyed_semaphore.ts";
 import { CountingController, type FakeTime, flushMicrotasks, type Random, watch, type Watched } from "./_tools.ts";
 import { register, STEPS } from "./_walk.ts";
@@ -28,71 +29,38 @@ interface Weighted {
   free?(): number;
 }
 
-/** One acquisition, in the model. */
-interface Claim {
-  readonly permits: number;
+/** One acquisition, real and in the model. */
+interface Claim extends Call {
   readonly watched: Watched<Guard>;
   readonly controller: CountingController | undefined;
-  readonly deadline: number;
-  state: "waiting" | "granted" | "gone" | "released";
-}
-
-/** Strict FIFO with weights: the contract in a few lines. */
-class Model {
-  line: Claim[] = [];
-  holders: Claim[] = [];
-  free: number;
-
-  constructor(permits: number) {
-    this.free = permits;
-  }
-
-  fits(permits: number): boolean {
-    return this.line.length === 0 && permits <= this.free;
-  }
-
-  grant(claim: Claim): void {
-    this.free -= claim.permits;
-    claim.state = "granted";
-    this.holders.push(claim);
-  }
-
-  pump(): void {
-    while (this.line.length > 0 && this.line[0]!.permits <= this.free) this.grant(this.line.shift()!);
-  }
-
-  giveUp(claims: Claim[]): void {
-    for (const claim of claims) claim.state = "gone";
-    this.line = this.line.filter((claim) => claim.state === "waiting");
-    this.pump();
-  }
-
-  release(claim: Claim): void {
-    if (claim.state !== "granted") return;
-    claim.state = "released";
-    this.holders = this.holders.filter((holder) => holder !== claim);
-    this.free += claim.permits;
-    this.pump();
-  }
 }
 
 /** A thing, its model, and everything that was ever asked of it. */
 class Walk {
   readonly #thing: Weighted;
-  readonly #model: Model;
-  readonly #most: readonly number[];
+  readonly #model: ModelQueue;
+  readonly #sizes: readonly number[];
   readonly #random: Random;
   readonly #time: FakeTime;
   readonly #shared: CountingController[] = [new CountingController(), new CountingController()];
   #now = 0;
+  #count = 0;
   #claims: Claim[] = [];
 
   constructor(thing: Weighted, permits: number, sizes: readonly number[], random: Random, time: FakeTime) {
     this.#thing = thing;
-    this.#model = new Model(permits);
-    this.#most = sizes;
+    this.#model = new ModelQueue(permits);
+    this.#sizes = sizes;
     this.#random = random;
     this.#time = time;
+  }
+
+  get #waiting(): readonly Claim[] {
+    return this.#model.waiting as Call[] as Claim[];
+  }
+
+  get #holders(): readonly Claim[] {
+    return this.#model.holders as Call[] as Claim[];
   }
 
   step(): void {
@@ -114,49 +82,52 @@ class Walk {
   }
 
   #acquire(controller: CountingController | undefined, timeout: number): void {
-    const permits = this.#random.pick(this.#most);
+    const weight = this.#random.pick(this.#sizes);
     const options = controller || timeout < Infinity ? { signal: controller?.signal, timeout } : undefined;
-    const watched = watch(this.#thing.acquire(permits, options));
-    const claim: Claim = { permits, watched, controller, deadline: this.#now + timeout, state: "waiting" };
-    this.#claims.push(claim);
-    if (controller?.signal.aborted) claim.state = "gone";
-    else if (this.#model.fits(permits)) this.#model.grant(claim);
-    else if (timeout === 0) claim.state = "gone";
-    else this.#model.line.push(claim);
+    const claim = this.#claim(weight, watch(this.#thing.acquire(weight, options)), controller, timeout);
+    this.#model.join(claim);
+    if (timeout === 0) this.#model.cancel((call) => call === claim);
   }
 
   #tryAcquire(): void {
-    const permits = this.#random.pick(this.#most);
-    const guard = this.#thing.tryAcquire(permits);
-    assert.equal(guard !== undefined, this.#model.fits(permits), "tryAcquire");
+    const weight = this.#random.pick(this.#sizes);
+    const guard = this.#thing.tryAcquire(weight);
+    const fits = this.#model.waiting.length === 0 && weight <= this.#model.free;
+    assert.equal(guard !== undefined, fits, "tryAcquire");
     if (guard === undefined) return;
     const watched = watch(Promise.resolve(guard));
     watched.value = guard; // known already, so that it can be released within this tick
-    const claim: Claim = { permits, watched, controller: undefined, deadline: Infinity, state: "waiting" };
+    this.#model.join(this.#claim(weight, watched));
+  }
+
+  #claim(weight: number, watched: Watched<Guard>, controller?: CountingController, timeout = Infinity): Claim {
+    const task = `${this.#count++}`;
+    const deadline = this.#now + timeout;
+    const claim: Claim = { task, weight, cancellable: true, deadline, outcome: "waits", watched, controller };
     this.#claims.push(claim);
-    this.#model.grant(claim);
+    return claim;
   }
 
   #release(): void {
-    const known = this.#model.holders.filter((claim) => claim.watched.value !== undefined);
+    const known = this.#holders.filter(({ watched }) => watched.value !== undefined);
     if (known.length === 0) return;
     const claim = this.#random.pick(known);
     claim.watched.value!.release();
-    this.#model.release(claim);
+    this.#model.leave(claim.task);
   }
 
   #releaseStale(): void {
-    const stale = this.#claims.filter((claim) => claim.state === "released");
+    const stale = this.#claims.filter((claim) => claim.outcome === "granted" && !this.#holders.includes(claim));
     if (stale.length > 0) this.#random.pick(stale).watched.value![Symbol.dispose]();
   }
 
   #abort(): void {
-    const controllers = this.#model.line.map((claim) => claim.controller).filter((one) => one !== undefined);
+    const controllers = this.#waiting.map((claim) => claim.controller).filter((one) => one !== undefined);
     if (controllers.length === 0) return;
     const controller = this.#random.pick(controllers);
     controller.abort();
     assert.equal(controller.listeners, 0);
-    this.#model.giveUp(this.#model.line.filter((claim) => claim.controller === controller));
+    this.#model.cancel((call) => (call as Claim).controller === controller);
     const place = this.#shared.indexOf(controller);
     if (place >= 0) this.#shared[place] = new CountingController();
   }
@@ -165,44 +136,42 @@ class Walk {
   #advance(steps: number): void {
     this.#time.advance(10 * steps);
     this.#now += 10 * steps;
-    const due = this.#model.line.filter(({ deadline }) => deadline <= this.#now);
-    for (const claim of due.sort((a, b) => a.deadline - b.deadline)) {
-      if (claim.state === "waiting") this.#model.giveUp([claim]);
-    }
+    const due = this.#waiting.filter(({ deadline }) => deadline <= this.#now);
+    for (const one of due.sort((a, b) => a.deadline - b.deadline)) this.#model.cancel((call) => call === one);
   }
 
   /** The counts agree at any time. */
   checkCounts(): void {
-    assert.equal(this.#thing.waiting(), this.#model.line.length, "waiting");
+    assert.equal(this.#thing.waiting(), this.#waiting.length, "waiting");
     if (this.#thing.free) assert.equal(this.#thing.free(), this.#model.free, "free");
     for (const controller of this.#shared) {
-      const waits = this.#model.line.some((claim) => claim.controller === controller);
-      assert.equal(controller.listeners, waits ? 1 : 0, "one listener while somebody waits");
+      const waits = this.#waiting.some((claim) => claim.controller === controller);
+      assert.equal(controller.listeners, waits ? 1 : 0, "one listener while a call waits");
     }
   }
 
   /** Once microtasks are through, so does what every single caller has seen. */
   async checkOutcomes(): Promise<void> {
     await flushMicrotasks();
-    const seen = { waiting: "pending", granted: "fulfilled", gone: "rejected", released: "fulfilled" };
+    const seen = { waits: "pending", granted: "fulfilled", cancelled: "rejected" };
+    const holders = new Set(this.#holders);
     for (const claim of this.#claims) {
-      assert.equal(claim.watched.state, seen[claim.state]);
-      if (claim.watched.value) assert.equal(claim.watched.value.held, claim.state === "granted", "held");
+      assert.equal(claim.watched.state, seen[claim.outcome]);
+      if (claim.watched.value) assert.equal(claim.watched.value.held, holders.has(claim), "held");
     }
-    this.#claims = this.#claims.filter((claim) => claim.state !== "gone").slice(-200).concat(
-      this.#claims.slice(0, -200).filter((claim) => claim.state === "waiting" || claim.state === "granted"),
-    );
+    const old = this.#claims.slice(0, -200).filter((claim) => claim.outcome === "waits" || holders.has(claim));
+    this.#claims = [...this.#claims.slice(-200).filter(({ outcome }) => outcome !== "cancelled"), ...old];
   }
 
   async end(): Promise<void> {
     this.#advance(20);
     await this.checkOutcomes();
-    while (this.#model.holders.length > 0) {
+    while (this.#holders.length > 0) {
       this.#release();
       await flushMicrotasks();
     }
     this.checkCounts();
-    assert.deepEqual([this.#model.line.length, this.#thing.waiting()], [0, 0]);
+    assert.deepEqual([this.#waiting.length, this.#thing.waiting()], [0, 0]);
   }
 }
 
