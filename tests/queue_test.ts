@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { Queue, TimeoutError, type WaitOptions } from "../mod.ts";
 import { assertSoundQueue } from "./sound/queue.ts";
-import { deeply } from "./_random.ts";
 import { test } from "./_test.ts";
-import { CountingController, states, watch, withFakeTime } from "./_tools.ts";
+import { states, watch, withFakeTime } from "./_tools.ts";
 import { observe } from "../lib/diagnostics/mod.ts";
 
 /** All that is in it, in order. */
@@ -13,18 +12,6 @@ function drain<T>(queue: Queue<T>): T[] {
   for (let next = queue.tryGet(); next !== undefined; next = queue.tryGet()) items.push(next.value);
   return items;
 }
-
-test("queue: items come out in the order in which they went in", async () => {
-  const queue = new Queue<number>();
-  for (const item of [1, 2, 3]) await queue.put(item);
-  assert.deepEqual([queue.size, queue.capacity, queue.getting, queue.putting], [3, Infinity, 0, 0]);
-  assert.deepEqual([await queue.get(), queue.tryGet(), await queue.get(), queue.tryGet()], [
-    1,
-    { value: 2 },
-    3,
-    undefined,
-  ]);
-});
 
 test("queue: any value is an item, also undefined and a promise that rejects", async () => {
   const queue = new Queue<unknown>();
@@ -43,34 +30,6 @@ test("queue: any value is an item, also undefined and a promise that rejects", a
   }
 });
 
-test("queue: an item is handed to the first getter, a free place to the first putter, in the same step", async () => {
-  const queue = new Queue<string>(1);
-  const getters = [watch(queue.get()), watch(queue.get())];
-  assert.equal(queue.getting, 2);
-  assert.equal(queue.tryPut("a"), true);
-  assert.deepEqual([queue.getting, queue.size], [1, 0]);
-  assert.equal(queue.tryPut("b"), true);
-  assert.equal(await states(getters), "fulfilled fulfilled");
-  assert.deepEqual(getters.map(({ value }) => value), ["a", "b"]);
-
-  assert.equal(queue.tryPut("c"), true);
-  const putters = ["d", "e"].map((item) => watch(queue.put(item)));
-  assert.equal(queue.tryPut("f"), false, "no newcomer overtakes");
-  assert.deepEqual(queue.tryGet(), { value: "c" });
-  assert.deepEqual([queue.size, queue.putting], [1, 1], "d is in at once");
-  assert.equal(await states(putters), "fulfilled pending");
-  assert.deepEqual(drain(queue), ["d", "e"]);
-  assert.equal(await states(putters), "fulfilled fulfilled");
-});
-
-test("queue: a newcomer takes no item that a getter waits for", async () => {
-  const queue = new Queue<number>();
-  const first = watch(queue.get());
-  queue.tryPut(1);
-  assert.equal(queue.tryGet(), undefined);
-  assert.equal(await states([first]), "fulfilled");
-});
-
 test("queue: time-outs name the call and the queue", () =>
   withFakeTime(async (time) => {
     const queue = new Queue<number>(1, { name: "jobs" });
@@ -85,15 +44,6 @@ test("queue: time-outs name the call and the queue", () =>
     assert.equal((putting.reason as Error).message, 'Cannot put into queue "jobs": timed out after 30 ms');
     assert.deepEqual(drain(queue), [1]);
   }));
-
-test("queue: a time-out of 0 tries once", async () => {
-  const queue = new Queue<number>(1);
-  await assert.rejects(queue.get({ timeout: 0 }), TimeoutError);
-  await queue.put(1, { timeout: 0 });
-  await assert.rejects(queue.put(2, { timeout: 0 }), TimeoutError);
-  assert.equal(await queue.get({ timeout: 0 }), 1);
-  assert.deepEqual([queue.size, queue.getting, queue.putting], [0, 0, 0]);
-});
 
 test("queue: arguments are checked", () => {
   assert.throws(() => new Queue("5" as never), /^TypeError: capacity must be a number, got "5"/);
@@ -174,17 +124,4 @@ test("queue: per producer, items stay in order through many growths and shrinkin
     for (let i = 0; i < less && got < put; i++) assert.equal(queue.tryGet()!.value, got++);
     assert.equal(queue.size, put - got);
   }
-});
-
-test("queue: many getters with one signal leave together", async () => {
-  const queue = new Queue<number>();
-  const controller = new CountingController();
-  const getters = Array.from(
-    { length: deeply(10_000, 100_000) },
-    () => queue.get({ signal: controller.signal }).catch(() => 0),
-  );
-  assert.equal(controller.added, 1);
-  controller.abort();
-  assert.equal(queue.getting, 0);
-  await Promise.all(getters);
 });

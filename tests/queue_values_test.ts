@@ -18,22 +18,6 @@ async function collect<T>(items: AsyncIterable<T>, into: T[] = []): Promise<T[]>
   return into;
 }
 
-test("queue: values without limits are the items until the queue is closed; leaving the loop takes no item more", async () => {
-  const queue = new Queue<number>();
-  for (const item of [1, 2, 3]) queue.tryPut(item);
-  for await (const item of queue.values()) {
-    assert.equal(item, 1);
-    break;
-  }
-  assert.equal(queue.size, 2);
-  const { signal } = new AbortController();
-  const collected = watch(collect(queue.values({ signal, timeout: 60_000 })));
-  assert.equal(await states([collected]), "pending");
-  queue.close();
-  assert.equal(await states([collected]), "fulfilled");
-  assert.deepEqual(collected.value, [2, 3]);
-});
-
 test("queue: of three loops that wait, the middle one is aborted; it takes no item, and no listener stays", async () => {
   const queue = new Queue<number>();
   const controllers = [0, 1, 2].map(() => new CountingController());
