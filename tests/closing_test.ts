@@ -7,6 +7,7 @@ import {
   Condition,
   Event,
   KeyedMutex,
+  KeyedRateLimiter,
   KeyedSemaphore,
   Lock,
   NotHeldError,
@@ -56,7 +57,10 @@ function thing(one: object, operation: string): Thing {
   };
 }
 
-function keyed(one: KeyedMutex<unknown> | KeyedSemaphore<unknown>, operation: string): Thing {
+function keyed(
+  one: KeyedMutex<unknown> | KeyedSemaphore<unknown> | KeyedRateLimiter<unknown>,
+  operation: string,
+): Thing {
   return {
     acquire: (options) => one.acquire("key", options),
     tryAcquire: () => one.tryAcquire("key"),
@@ -79,6 +83,7 @@ const bounded: Record<string, (options?: Options) => Thing> = {
   RateLimiter: (options) => thing(new RateLimiter(1, 1e9, options), "acquire rate limiter"),
   KeyedMutex: (options) => keyed(new KeyedMutex(options), "acquire lock"),
   KeyedSemaphore: (options) => keyed(new KeyedSemaphore(1, options), "acquire semaphore"),
+  KeyedRateLimiter: (options) => keyed(new KeyedRateLimiter(1, 1e9, options), "acquire rate limiter"),
   RwLock: (options) => {
     const lock = new RwLock(options);
     let turn = 0;

@@ -5,12 +5,15 @@ import {
   BoundedSemaphore,
   Condition,
   KeyedMutex,
+  KeyedRateLimiter,
   KeyedSemaphore,
   Lock,
   Pool,
+  RateLimiter,
   RwLock,
   Semaphore,
   SetEvent,
+  SingleFlight,
   TimeoutLock,
 } from "../mod.ts";
 import { memoryBackend, RedisKeyedMutex, RedisLock, RedisRwLock, RedisSemaphore } from "../lib/redis/mod.ts";
@@ -40,6 +43,7 @@ const local = {
 };
 const all = {
   ...local,
+  "RateLimiter": () => new RateLimiter(10, 1000),
   "WebLock": () => new WebLock("a", { locks }),
   "WebRwLock.reader": () => new WebRwLock("a", { locks }).reader,
   "RedisLock": () => new RedisLock(memoryBackend(), "a", OFF),
@@ -94,20 +98,33 @@ for (const [name, make] of Object.entries(local)) {
   });
 }
 
-for (const keyed of [new KeyedMutex(), new KeyedSemaphore(1)]) {
-  const { name } = keyed.constructor;
-  test(`${name}: the key comes first`, async () => {
-    const wrong = keyed as unknown as KeyedMutex<never>;
-    const message = /TypeError: key must be neither undefined nor a function: the key comes first, got /;
-    await assert.rejects(wrong.run((() => 1) as never, undefined as never), message);
-    await assert.rejects(wrong.acquire(undefined as never), message);
-    for (const fn of [() => {}, undefined] as never[]) {
-      assert.throws(() => wrong.tryAcquire(fn), message);
-      assert.throws(() => wrong.at(fn), message);
-      assert.throws(() => wrong.locked(fn), message);
-      assert.throws(() => wrong.waiting(fn), message);
+/** The calls with a key, first those that return a promise. */
+const keyed: [object, string[], string[]][] = [
+  [new KeyedMutex(), ["acquire", "run"], ["tryAcquire", "at", "locked", "waiting"]],
+  [new KeyedSemaphore(1), ["acquire", "run"], ["tryAcquire", "at", "locked", "waiting", "value"]],
+  [
+    new KeyedRateLimiter(1, 100),
+    ["acquire", "run"],
+    ["tryAcquire", "retryAfter", "waiting", "remaining", "reward", "penalty", "block"],
+  ],
+  [new SingleFlight(), ["run"], ["has", "forget"]],
+];
+
+for (const [thing, waiting, others] of keyed) {
+  test(`${thing.constructor.name}: the key comes first`, async () => {
+    const message = /^TypeError: key must be neither undefined nor a function: the key comes first, got /;
+    const calls = thing as Record<string, (...args: unknown[]) => unknown>;
+    for (const key of [() => {}, undefined]) {
+      for (const call of waiting) {
+        await assert.rejects(calls[call]!.call(thing, key, () => 1) as Promise<void>, message);
+      }
+      for (const call of others) assert.throws(() => calls[call]!.call(thing, key, 1), message);
     }
-    assert.equal(keyed.size, 0);
+    await assert.rejects(
+      calls.run!.call(thing, "a", function* () {}) as Promise<void>,
+      /must not be a generator function/,
+    );
+    assert.equal((thing as { size: number }).size, 0);
   });
 }
 
