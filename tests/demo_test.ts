@@ -1,29 +1,12 @@
 /** The demo as a program: its output without a terminal, and its answers to wrong names. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { Stage } from "../examples/demo/lanes.ts";
 import { taskCommand } from "../examples/shared/task_command.ts";
+import { runProgram } from "./_program.ts";
 import { runtime, test } from "./_test.ts";
 
-const main = fileURLToPath(new URL("../examples/demo/main.ts", import.meta.url));
-const before = runtime === "deno" ? ["run", "-A"] : runtime === "node" ? process.execArgv.filter(isLoader) : [];
-
-function isLoader(argument: string): boolean {
-  return argument.startsWith("--import");
-}
-
-function demo(...args: string[]): Promise<{ code: number | null; out: string; err: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [...before, main, ...args], { stdio: ["ignore", "pipe", "pipe"] });
-    let out = "", err = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => out += text);
-    child.stderr.setEncoding("utf8").on("data", (text: string) => err += text);
-    child.on("error", reject);
-    child.on("close", (code) => resolve({ code, out, err }));
-  });
-}
+const demo = (...args: string[]) => runProgram(new URL("../examples/demo/main.ts", import.meta.url), args);
 
 test("demo: orders of two users wait for each other behind one lock only", async () => {
   const { code, out, err } = await demo("orders");
