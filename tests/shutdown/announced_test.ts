@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { BunServerLike, DenoServerLike, GracefulShutdown } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { nextTurn } from "../_tools.ts";
-import { Client, gate, listen, quiet, schemes, stop } from "./client.ts";
+import { Client, gate, listen, quiet, schemes, serving, stop } from "./client.ts";
 
 const KEEP = "keep-alive";
 
@@ -66,25 +66,22 @@ for (const [name, answer] of Object.entries(ANSWERS)) {
   test(`announced: ${name}: in flight at the signal, in a listener of it, and later, ${runtime}`, async () => {
     const shutdown = quiet({ idle: 10_000, delay: 20 });
     const { promise, open } = gate();
-    const server = createServer(async (request, response) => {
+    const { connect } = await serving(shutdown, async (request, response) => {
       if (request.url === "/slow") await promise;
-      // Before the server is attached, so that it runs first.
       if (request.url === "/listener") shutdown.signal.addEventListener("abort", () => answer(response));
       else answer(response);
     });
-    const port = await listen(shutdown.attach(server));
-    const [slow, listener, late] = [0, 1, 2].map(() => new Client(schemes.http!.connect(port)));
-    slow!.send("/slow");
-    listener!.send("/listener");
-    late!.send("/");
-    await late!.gets(/d[^]*o[^]*n[^]*e/);
-    late!.text = "";
+    const [slow, listener, late] = [connect(), connect(), connect()];
+    slow.send("/slow");
+    listener.send("/listener");
+    await late.ask("/", /d[^]*o[^]*n[^]*e/);
+    late.text = "";
     while (shutdown.active < 2) await nextTurn();
     shutdown.request();
-    late!.send("/late");
+    late.send("/late");
     await nextTurn();
     open();
-    for (const client of [slow!, listener!, late!]) {
+    for (const client of [slow, listener, late]) {
       await client.end();
       check(client, name);
     }
@@ -104,13 +101,13 @@ for (const [name, wrapper] of Object.entries(WRAPPERS)) {
   test(`announced: a writeHead that was replaced before the signal and sets ${name}, ${runtime}`, async () => {
     const shutdown = quiet();
     const { promise, open } = gate();
-    const server = shutdown.attach(createServer(async (_, response) => {
+    const { connect } = await serving(shutdown, async (_, response) => {
       const head = response.writeHead;
       response.writeHead = () => wrapper(response, head) as ServerResponse;
       await promise;
       response.end("done");
-    }));
-    const client = new Client(schemes.http!.connect(await listen(server)));
+    });
+    const client = connect();
     client.send("/");
     while (shutdown.active < 1) await nextTurn();
     await stop(shutdown);
@@ -123,13 +120,13 @@ for (const [name, wrapper] of Object.entries(WRAPPERS)) {
 
 test(`announced: headers that a null follows are sent, ${runtime}`, async () => {
   const shutdown = quiet();
-  const server = shutdown.attach(createServer(async (_, response) => {
+  const { connect } = await serving(shutdown, async (_, response) => {
     await stop(shutdown);
     const head = response.writeHead as (...all: unknown[]) => unknown;
     head.call(response, 200, { "Connection": KEEP, "x-own": "1" }, null);
     response.end("done");
-  }));
-  const client = new Client(schemes.http!.connect(await listen(server)));
+  });
+  const client = connect();
   client.send("/");
   await client.end();
   check(client, "null");
@@ -144,12 +141,11 @@ test(`announced: several headers of one name are sent as before the signal, ${ru
   ];
   for (const list of lists) {
     const shutdown = quiet({ idle: 10_000 });
-    const port = await listen(shutdown.attach(createServer((_, response) => {
+    const { connect } = await serving(shutdown, (_, response) => {
       response.writeHead(200, list as never).end("done");
-    })));
-    const client = new Client(schemes.http!.connect(port));
-    client.send("/");
-    await client.gets(/done/);
+    });
+    const client = connect();
+    await client.ask("/", /done/);
     const before = client.text.match(/set-cookie: .*/gi);
     client.text = "";
     await stop(shutdown);
@@ -169,11 +165,11 @@ test(`announced: several headers of one name are sent as before the signal, ${ru
 test(`announced: only the last of several pipelined answers says close, ${runtime}`, async () => {
   const shutdown = quiet({ idle: 10_000 });
   const ends: (() => void)[] = [];
-  const server = shutdown.attach(createServer((request, response) => {
+  const { connect } = await serving(shutdown, (request, response) => {
     ends.push(() => response.setHeader("connection", KEEP).end(`done ${request.url};`));
-  }));
-  const client = new Client(schemes.http!.connect(await listen(server)));
-  client.write(["/1", "/2", "/3"].map((path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`).join(""));
+  });
+  const client = connect();
+  client.pipeline("/1", "/2", "/3");
   while (ends.length < 3) await nextTurn();
   await stop(shutdown);
   for (const end of ends) end();
@@ -186,18 +182,13 @@ test(`announced: only the last of several pipelined answers says close, ${runtim
 
 test(`announced: a protocol that is switched by an answer is left alone, ${runtime}`, async () => {
   const shutdown = quiet();
-  const { promise, open } = gate();
-  const server = shutdown.attach(createServer(async (_, response) => {
-    await promise;
+  const { connect } = await serving(shutdown, async (_, response) => {
+    await stop(shutdown);
     response.writeHead(101, { connection: "upgrade", upgrade: "echo" });
     response.flushHeaders();
-  }));
-  const client = new Client(schemes.http!.connect(await listen(server)));
-  client.send("/");
-  while (shutdown.active < 1) await nextTurn();
-  await stop(shutdown);
-  open();
-  await client.gets(/101[^]*connection: upgrade/i);
+  });
+  const client = connect();
+  await client.ask("/", /101[^]*connection: upgrade/i);
   client.destroy();
   await shutdown.finished;
 });
@@ -206,10 +197,10 @@ for (const method of ["GET", "POST"]) {
   test(`announced: an early answer to a ${method} says close, and is not lost, ${runtime}`, async () => {
     const shutdown = quiet();
     let answer: (() => void) | undefined;
-    const server = shutdown.attach(createServer((_, response) => {
+    const { connect } = await serving(shutdown, (_, response) => {
       answer = () => response.writeHead(401, { "content-length": 3, "connection": KEEP }).end("no;");
-    }));
-    const client = new Client(schemes.http!.connect(await listen(server)));
+    });
+    const client = connect();
     client.write(`${method} /upload HTTP/1.1\r\nhost: a\r\ncontent-length: 4000000\r\n\r\n`);
     while (answer === undefined) await nextTurn();
     await stop(shutdown);

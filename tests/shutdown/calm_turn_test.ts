@@ -1,14 +1,13 @@
 /** Connections that wait in the accept queue of the system at the signal. */
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import process from "node:process";
 import { setImmediate } from "node:timers";
 import { calmTurn } from "../../lib/shutdown/calm_turn.ts";
 import type { ShutdownState } from "../../lib/shutdown/shutdown_state.ts";
 import { runtime, test } from "../_test.ts";
 import { until } from "../_tools.ts";
-import { Client, host, listen, quiet } from "./client.ts";
+import { type Client, finish, quiet, serving } from "./client.ts";
 
 const CLIENTS = 12;
 
@@ -110,27 +109,24 @@ test("shutdown: a process that gets hardly any CPU time waits for at most 2 s", 
 
 test(`shutdown: before the listener is closed, no answer sends its client away, ${runtime}`, async () => {
   const shutdown = quiet({ idle: 500 });
-  const server = createServer((request, response) => {
+  const { server, connect } = await serving(shutdown, (request, response) => {
     if (request.url === "/asks") shutdown.request();
     response.end(`done ${server.listening};`);
   });
-  const client = new Client(connect({ port: await listen(shutdown.attach(server)), host }));
-  client.send("/asks");
-  await client.gets(/done true;/);
+  const client = connect();
+  await client.ask("/asks", /done true;/);
   assert.doesNotMatch(client.text, /connection: close/i);
   await until(() => !server.listening);
-  client.send("/last");
-  await client.gets(/connection: close[^]*done false;/i);
+  await client.ask("/last", /connection: close[^]*done false;/i);
   await client.end();
   assert.equal((await shutdown.finished).ok, true);
 });
 
 test(`shutdown: a request that arrives before the listener is closed is handled afterwards, ${runtime}`, async () => {
   const shutdown = quiet({ idle: 500 });
-  const server = createServer((_, response) => void response.end(`done ${server.listening};`));
-  const client = new Client(connect({ port: await listen(shutdown.attach(server)), host }));
-  client.send("/early");
-  await client.gets(/done true;/);
+  const { server, connect } = await serving(shutdown, (_, response) => void response.end(`done ${server.listening};`));
+  const client = connect();
+  await client.ask("/early", /done true;/);
   client.send("/held"); // the system has it in this turn
   shutdown.request();
   await client.gets(/connection: close[^]*done false;/i);
@@ -140,16 +136,12 @@ test(`shutdown: a request that arrives before the listener is closed is handled 
 
 test(`shutdown: an upgrade that arrives before the listener is closed is handled afterwards, ${runtime}`, async () => {
   const shutdown = quiet({ idle: 500 });
-  const server = createServer((_, response) => void response.end("done;"));
+  const { server, connect } = await serving(shutdown, (_, response) => void response.end("done;"));
   server.on("upgrade", (_request, socket: Socket) => {
     socket.end(`HTTP/1.1 101 Switching Protocols\r\nupgrade: echo\r\n\r\nlistening ${server.listening};`);
   });
-  const port = await listen(shutdown.attach(server));
-  const [stays, leaves] = [new Client(connect({ port, host })), new Client(connect({ port, host }))];
-  for (const client of [stays, leaves]) {
-    client.send("/");
-    await client.gets(/done;/);
-  }
+  const [stays, leaves] = [connect(), connect()];
+  for (const client of [stays, leaves]) await client.ask("/", /done;/);
   for (const client of [stays, leaves]) client.send("/", "connection: upgrade", "upgrade: echo"); // read in a later turn
   shutdown.request();
   await until(() => shutdown.active === 2);
@@ -161,47 +153,36 @@ test(`shutdown: an upgrade that arrives before the listener is closed is handled
 
 // Deno closes connections without a request as soon as it stops listening. Bun accepts all connections in one turn.
 if (runtime === "node") {
-  test("shutdown: connections that wait in the accept queue of a busy server are served", async () => {
-    assert.equal(await servedOfQueued("keep-alive"), CLIENTS);
-  });
-
-  test("shutdown: connections that wait in the accept queue are served also if each has one request only", async () => {
-    assert.equal(await servedOfQueued("close"), CLIENTS);
-  });
+  for (const connection of ["keep-alive", "close"]) {
+    test(`shutdown: connections that wait in the accept queue of a busy server are served: ${connection}`, async () => {
+      const shutdown = quiet();
+      const { connect } = await serving(shutdown, (_request, response) => void response.end("done"));
+      const early = clients(connect, connection);
+      for (const client of early) await client.gets(/done$/);
+      // The system accepts these within this turn, the process not before its next one.
+      const queued = clients(connect, "keep-alive");
+      assert.equal((await finish(shutdown)).ok, true);
+      for (const client of [...early, ...queued]) await client.end();
+      assert.equal(queued.filter(({ text }) => /200 OK[^]*done$/.test(text)).length, CLIENTS);
+    });
+  }
 
   test("shutdown: a long turn without a new connection does not prove that the accept queue is empty", async () => {
     const shutdown = quiet();
-    const server = shutdown.attach(createServer((_request, response) => void response.end("done")));
-    const port = await listen(server);
+    const { server, connect } = await serving(shutdown, (_request, response) => void response.end("done"));
     let accepted = 0;
     server.on("connection", () => accepted++);
-    const early = clients(port, "keep-alive");
+    const early = clients(connect, "keep-alive");
     for (const client of early) await client.gets(/done$/);
     const queued = inFirstTurnWithout(() => accepted, () => {
-      const newcomers = clients(port, "keep-alive");
+      const newcomers = clients(connect, "keep-alive");
       for (const until = performance.now() + 50; performance.now() < until;); // as a slow request does
       return newcomers;
     });
-    shutdown.request();
-    assert.equal((await shutdown.finished).ok, true);
+    assert.equal((await finish(shutdown)).ok, true);
     for (const client of [...early, ...await queued]) await client.end();
     assert.equal((await queued).filter(({ text }) => text.endsWith("done")).length, CLIENTS);
   });
-}
-
-/** Ends a server while new connections wait in its accept queue; returns how many of these got an answer. */
-async function servedOfQueued(connection: string): Promise<number> {
-  const shutdown = quiet();
-  const server = shutdown.attach(createServer((_request, response) => void response.end("done")));
-  const port = await listen(server);
-  const early = clients(port, connection);
-  for (const client of early) await client.gets(/done$/);
-  // The system accepts these within this turn, the process not before its next one.
-  const queued = clients(port, "keep-alive");
-  shutdown.request();
-  assert.equal((await shutdown.finished).ok, true);
-  for (const client of [...early, ...queued]) await client.end();
-  return queued.filter(({ text }) => /200 OK[^]*done$/.test(text)).length;
 }
 
 /** Calls `fn` at the end of the first turn of the event loop in which the count stays the same. */
@@ -215,8 +196,8 @@ function inFirstTurnWithout<T>(count: () => number, fn: () => T): Promise<T> {
   });
 }
 
-function clients(port: number, connection: string): Client[] {
-  const all = Array.from({ length: CLIENTS }, () => new Client(connect({ port, host })));
+function clients(connect: () => Client, connection: string): Client[] {
+  const all = Array.from({ length: CLIENTS }, connect);
   for (const client of all) client.send("/", `connection: ${connection}`);
   return all;
 }

@@ -4,7 +4,7 @@ import process from "node:process";
 import { TimeoutError } from "../../mod.ts";
 import { runProgram } from "../_program.ts";
 import { test } from "../_test.ts";
-import { gate, quiet } from "./client.ts";
+import { finish, gate, quiet } from "./client.ts";
 import { flushMicrotasks, nextTurn } from "../_tools.ts";
 
 test("GracefulShutdown: what is left when the grace time is over is cut and listed", async () => {
@@ -36,11 +36,9 @@ test("GracefulShutdown: once it is finished, the end of the process is an ordina
 test("GracefulShutdown: no grace at all, and grace without end", async () => {
   const none = quiet({ grace: 0 });
   none.track(new Promise(() => {}), "late");
-  none.request();
-  assert.deepEqual((await none.finished).remaining, ["late"]);
+  assert.deepEqual((await finish(none)).remaining, ["late"]);
   const idle = quiet({ grace: 0 });
-  idle.request();
-  assert.equal((await idle.finished).drained, true);
+  assert.equal((await finish(idle)).drained, true);
   const endless = quiet({ grace: Infinity });
   const work = gate();
   endless.track(work.promise);
@@ -49,8 +47,7 @@ test("GracefulShutdown: no grace at all, and grace without end", async () => {
   assert.equal((await endless.finished).drained, true);
   const long = quiet({ grace: 2 ** 33 });
   long.track(new Promise((resolve) => setTimeout(resolve, 10)));
-  long.request();
-  assert.equal((await long.finished).drained, true);
+  assert.equal((await finish(long)).drained, true);
 });
 
 test("GracefulShutdown: grace without end keeps the process waiting for work that keeps no process alive", async () => {
@@ -77,8 +74,7 @@ test("GracefulShutdown: a callback or a step that is cancelled by force has not 
         })
       );
     }
-    shutdown.request();
-    assert.deepEqual((await shutdown.finished).errors, [boom], way);
+    assert.deepEqual((await finish(shutdown)).errors, [boom], way);
   }
 });
 
@@ -92,8 +88,7 @@ test("GracefulShutdown: a clean-up step that is cancelled by force was cut", asy
   shutdown.defer(cancelled, "begins too late");
   shutdown.defer(() => {}, "ends at once");
   shutdown.defer(cancelled, "flush");
-  shutdown.request();
-  const { ok, drained, remaining, errors } = await shutdown.finished;
+  const { ok, drained, remaining, errors } = await finish(shutdown);
   assert.deepEqual([ok, drained, remaining, errors], [false, false, ["flush", "begins too late"], []]);
 });
 
@@ -110,8 +105,7 @@ test("GracefulShutdown: what is in flight when it is forced was cut, also if it 
     shutdown.onShutdown((forced) => untilForced(forced, steps), "closing");
     void shutdown.track(untilForced(shutdown.forced, steps), "job");
     void shutdown.track(Promise.resolve(), "done");
-    shutdown.request();
-    const { ok, drained, remaining, errors } = await shutdown.finished;
+    const { ok, drained, remaining, errors } = await finish(shutdown);
     assert.deepEqual([ok, drained, [...remaining].sort(), errors], [false, false, ["closing", "job"], []], `${steps}`);
   }
 });
@@ -152,8 +146,7 @@ test("GracefulShutdown: a clean-up step is bounded by the rest of the grace time
   shutdown.defer(() => void order.push("quick"), "quick");
   shutdown.defer(() => new Promise(() => {}), "pool");
   shutdown.defer(() => new Promise(() => {}), "database");
-  shutdown.request();
-  const { drained, remaining, errors } = await shutdown.finished;
+  const { drained, remaining, errors } = await finish(shutdown);
   assert.deepEqual([drained, remaining, order], [true, [], ["quick"]]);
   assert.ok(errors.every((error) => error instanceof TimeoutError));
   assert.deepEqual(errors.map((error) => (error as Error).message), [
@@ -170,7 +163,6 @@ test("GracefulShutdown: clean-up steps run after a forced drain, too", async () 
     closed = true;
   });
   shutdown.track(new Promise(() => {}), "endless");
-  shutdown.request();
-  const { remaining, errors } = await shutdown.finished;
+  const { remaining, errors } = await finish(shutdown);
   assert.deepEqual([remaining, errors, closed], [["endless"], [], true]);
 });

@@ -11,7 +11,7 @@ import {
 } from "node:net";
 import process from "node:process";
 import { connect as connectSecurely } from "node:tls";
-import { GracefulShutdown, type GracefulShutdownOptions } from "../../mod.ts";
+import { GracefulShutdown, type GracefulShutdownOptions, type ShutdownReport } from "../../mod.ts";
 import { nextTurn } from "../_tools.ts";
 import { cert, key } from "./certificate.ts";
 
@@ -55,6 +55,17 @@ export class Client {
     this.write([`GET ${path} HTTP/1.1`, "host: localhost", ...headers, "", ""].join("\r\n"));
   }
 
+  /** Sends a GET, and waits for an answer that matches. */
+  async ask(path: string, answer: RegExp, ...headers: string[]): Promise<void> {
+    this.send(path, ...headers);
+    await this.gets(answer);
+  }
+
+  /** Sends GETs in one piece. */
+  pipeline(...paths: string[]): void {
+    this.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`).join(""));
+  }
+
   write(text: string): void {
     this.socket.write(text);
   }
@@ -83,6 +94,40 @@ export async function listen(server: TcpServer): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
+/** A server that listens and is attached, and how to connect to it. */
+export interface Attached {
+  server: Server;
+  port: number;
+  connect(): Client;
+}
+
+/** Attaches a server, and starts to listen. */
+export async function serving(
+  shutdown: GracefulShutdown,
+  listener: RequestListener = () => {},
+  { create, connect }: Scheme = schemes["http"]!,
+): Promise<Attached> {
+  const server = shutdown.attach(create(listener));
+  const port = await listen(server);
+  return { server, port, connect: () => new Client(connect(port)) };
+}
+
+/** The same with a request for /slow in flight, which is answered after `open`. Others are answered at once. */
+export async function servingSlowly(
+  shutdown: GracefulShutdown,
+  scheme?: Scheme,
+): Promise<Attached & { slow: Client; open: () => void }> {
+  const { promise, open } = gate();
+  const attached = await serving(shutdown, async ({ url }, response) => {
+    if (url === "/slow") await promise;
+    response.end(`done ${url};`);
+  }, scheme);
+  const slow = attached.connect();
+  slow.send("/slow");
+  while (shutdown.active < 1) await nextTurn();
+  return { ...attached, slow, open };
+}
+
 /** Whether a new connection is refused by the system, and another server can bind the port. */
 export async function isFree(port: number): Promise<boolean> {
   const successor = createTcpServer();
@@ -108,7 +153,13 @@ export function deliver(name: string): void {
   (process as { emit(name: string): boolean }).emit(name);
 }
 
-/** Asks for the shutdown; resolves when the listeners are closed. */
+/** Requests the shutdown; resolves to its report. */
+export function finish(shutdown: GracefulShutdown): Promise<ShutdownReport> {
+  shutdown.request();
+  return shutdown.finished;
+}
+
+/** Requests the shutdown; resolves when the listeners are closed. */
 export async function stop(shutdown: GracefulShutdown): Promise<void> {
   await new Promise<void>((stopped) => {
     shutdown.onShutdown(() => stopped());

@@ -6,56 +6,41 @@ import { createServer, type RequestListener, Server } from "node:http";
 import { connect } from "node:net";
 import { runtime, test } from "../_test.ts";
 import { until } from "../_tools.ts";
-import { Client, gate, host, isFree, listen, quiet, stop } from "./client.ts";
+import { Client, finish, gate, host, isFree, listen, quiet, serving, servingSlowly, stop } from "./client.ts";
+
+/** Closes a server that goes on, and its clients. */
+async function closed(server: Server, ...clients: Client[]): Promise<void> {
+  for (const client of clients) client.destroy();
+  await new Promise((closed) => server.close(closed));
+}
 
 test(`detach: a server goes on, and its requests in flight stay counted, ${runtime}`, async () => {
   const shutdown = quiet();
-  const { promise, open } = gate();
-  const server = createServer(async (request, response) => {
-    if (request.url === "/slow") await promise;
-    response.end(`done ${request.url};`);
-  });
-  const { emit, close } = server;
-  const port = await listen(shutdown.attach(server));
-  const slow = new Client(connect({ port, host }));
-  slow.send("/slow");
-  await until(() => shutdown.active === 1);
+  const { server, connect, slow, open } = await servingSlowly(shutdown);
   shutdown.detach(server);
   shutdown.detach(server); // twice is once
-  const other = new Client(connect({ port, host }));
-  other.send("/other");
-  await other.gets(/done/);
+  const other = connect();
+  await other.ask("/other", /done/);
   assert.deepEqual(shutdown.labels, ["GET /slow"]);
   await stop(shutdown);
   assert.deepEqual([server.listening, shutdown.labels], [true, ["GET /slow"]]);
   open();
   await slow.gets(/done \/slow;/);
-  const { ok } = await shutdown.finished;
-  assert.deepEqual([ok, server.listening, server.emit === emit, server.close === close], [true, true, true, true]);
-  other.send("/again");
-  await other.gets(/done \/again;/);
+  assert.deepEqual([(await shutdown.finished).ok, server.listening], [true, true]);
+  await other.ask("/again", /done \/again;/);
   assert.doesNotMatch(other.text, /connection: close/i);
-  for (const client of [slow, other]) client.destroy();
-  await new Promise((closed) => server.close(closed));
+  await closed(server, slow, other);
 });
 
 test(`detach: a request in flight is cut with its connection when the shutdown is forced, ${runtime}`, async () => {
   const shutdown = quiet({ grace: 50 });
-  const server = createServer((request, response) => {
-    if (request.url === "/other") response.end("done");
-  });
-  const port = await listen(shutdown.attach(server));
-  const [cut, other] = [new Client(connect({ port, host })), new Client(connect({ port, host }))];
-  cut.send("/never");
-  await until(() => shutdown.active === 1);
+  const { server, connect, slow } = await servingSlowly(shutdown);
+  const other = connect();
   shutdown.detach(server);
-  shutdown.request();
-  assert.deepEqual((await shutdown.finished).remaining, ["GET /never"]);
-  await cut.end();
-  other.send("/other");
-  await other.gets(/done/);
-  other.destroy();
-  await new Promise((closed) => server.close(closed));
+  assert.deepEqual((await finish(shutdown)).remaining, ["GET /slow"]);
+  await slow.end();
+  await other.ask("/other", /done/);
+  await closed(server, other);
 });
 
 /** Whether any shutdown looks for servers with the same listener. */
@@ -92,30 +77,23 @@ test(`detach: a server can be attached again, there or elsewhere, ${runtime}`, a
   second.detach(first.attach(server)); // not its own: it stays with the first
   assert.throws(() => second.attach(server), /belong to one/);
   first.detach(server);
-  const port = await listen(second.attach(server));
-  const client = new Client(connect({ port, host }));
-  client.send("/once");
-  await client.gets(/GET \/once$/);
-  first.request();
-  assert.equal((await first.finished).ok, true);
+  const client = new Client(connect({ port: await listen(second.attach(server)), host }));
+  await client.ask("/once", /GET \/once$/);
+  assert.equal((await finish(first)).ok, true);
   assert.equal(server.listening, true);
-  second.request();
-  assert.equal((await second.finished).ok, true);
+  assert.equal((await finish(second)).ok, true);
   assert.equal(server.listening, false);
 });
 
 test(`detach: while the accept queue is emptied, the server goes on listening, ${runtime}`, async () => {
   const shutdown = quiet();
-  const server = createServer((_, response) => response.end("done"));
-  const port = await listen(shutdown.attach(server));
+  const { server, connect } = await serving(shutdown, (_, response) => response.end("done"));
   shutdown.request();
   shutdown.detach(server);
   assert.equal((await shutdown.finished).ok, true);
-  const client = new Client(connect({ port, host }));
-  client.send("/");
-  await client.gets(/done/);
-  client.destroy();
-  await new Promise((closed) => server.close(closed));
+  const client = connect();
+  await client.ask("/", /done/);
+  await closed(server, client);
 });
 
 test(`detach: during the shutdown, a server is left as it was, ${runtime}`, async () => {
@@ -129,7 +107,7 @@ test(`detach: during the shutdown, a server is left as it was, ${runtime}`, asyn
   assert.equal(server.close, close);
   assert.equal((await shutdown.finished).ok, true);
   assert.equal(server.listening, true);
-  await new Promise((closed) => server.close(closed));
+  await closed(server);
 });
 
 test(`attach: a server whose port was taken can be attached again, and listens elsewhere, ${runtime}`, async () => {
@@ -142,13 +120,10 @@ test(`attach: a server whose port was taken can be attached again, and listens e
   assert.equal((await failed).code, "EADDRINUSE");
   shutdown.attach(server);
   const port = await listen(server);
-  const client = new Client(connect({ port, host }));
-  client.send("/once");
-  await client.gets(/GET \/once$/);
-  shutdown.request();
-  assert.equal((await shutdown.finished).ok, true);
+  await new Client(connect({ port, host })).ask("/once", /GET \/once$/);
+  assert.equal((await finish(shutdown)).ok, true);
   assert.ok(await isFree(port));
-  await new Promise((closed) => occupant.close(closed));
+  await closed(occupant);
 });
 
 test(`attach: a server whose port was taken is closed without an error, ${runtime}`, async () => {
@@ -159,10 +134,9 @@ test(`attach: a server whose port was taken is closed without an error, ${runtim
   const failed = new Promise((resolve) => server.once("error", resolve));
   server.listen(taken, host);
   await failed;
-  shutdown.request();
-  const { ok, errors } = await shutdown.finished;
+  const { ok, errors } = await finish(shutdown);
   assert.deepEqual([ok, errors], [true, []]);
-  await new Promise((closed) => occupant.close(closed));
+  await closed(occupant);
 });
 
 test(`attach: other servers of the same app are attached by their first connection, ${runtime}`, async () => {
@@ -176,8 +150,7 @@ test(`attach: other servers of the same app are attached by their first connecti
   await listen(shutdown.attach(main, { label: ({ url }) => `of the app: ${url}` }));
   const port = await listen(second);
   const other = new Client(connect({ port: await listen(stranger), host }));
-  other.send("/");
-  await other.gets(/own/);
+  await other.ask("/", /own/);
   const slow = new Client(connect({ port, host }));
   slow.send("/slow");
   await until(() => shutdown.active === 1);
@@ -188,6 +161,5 @@ test(`attach: other servers of the same app are attached by their first connecti
   await slow.gets(/connection: close[^]*done \/slow;/i);
   await slow.end();
   assert.equal((await shutdown.finished).ok, true);
-  other.destroy();
-  await new Promise((closed) => stranger.close(closed));
+  await closed(stranger, other);
 });

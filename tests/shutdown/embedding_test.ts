@@ -93,8 +93,7 @@ test(`embedding: disposal takes back what was installed, and ends nothing, ${run
   assert.deepEqual([shutdown.signal.aborted, shutdown.forced.aborted], [false, false]);
   assert.equal(await (await wrapped(new Request("http://localhost/"))).text(), "answered");
   const client = new Client(connect({ port, host }));
-  client.send("/");
-  await client.gets(/served;/);
+  await client.ask("/", /served;/);
   assert.doesNotMatch(client.text, /connection: close/i);
   using successor = quiet();
   assert.equal(successor.attach(server), server);

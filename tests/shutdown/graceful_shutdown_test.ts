@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import { ClosedError, GracefulShutdown, type GracefulShutdownOptions } from "../../mod.ts";
 import { test } from "../_test.ts";
-import { gate, quiet } from "./client.ts";
+import { finish, gate, quiet } from "./client.ts";
 import { flushMicrotasks, nextTurn, rejectsWith, until, watch, withFakeTime } from "../_tools.ts";
 
 test("GracefulShutdown: asking takes readiness away and aborts the signal at once", async () => {
@@ -64,18 +64,12 @@ test("GracefulShutdown: track gives the promise back, or the function's result",
   assert.equal(await shutdown.track((signal) => signal === shutdown.signal), true);
   const boom = new Error("boom");
   await assert.rejects(shutdown.track(() => Promise.reject(boom)), boom);
-  await assert.rejects(
-    shutdown.track(() => {
-      throw boom;
-    }),
-    boom,
-  );
+  await assert.rejects(shutdown.track(() => assert.fail(boom)), boom);
   const thenable = { then: (resolve: (value: number) => void) => resolve(5) } as unknown as PromiseLike<number>;
   assert.equal(await shutdown.track(thenable), 5);
   await flushMicrotasks();
   assert.equal(shutdown.active, 0);
-  shutdown.request();
-  await shutdown.finished;
+  await finish(shutdown);
 });
 
 test("GracefulShutdown: labels default to the function's name", () => {
@@ -139,8 +133,7 @@ test("GracefulShutdown: what the last one tracks when it ends is waited for, too
 
 test("GracefulShutdown: after the drain, no work is taken", async () => {
   const shutdown = quiet();
-  shutdown.request();
-  await shutdown.finished;
+  await finish(shutdown);
   await assert.rejects(shutdown.track(Promise.resolve()), ClosedError);
   let called = false;
   await assert.rejects(shutdown.track(() => called = true), { name: "ClosedError", message: /^Cannot track: / });
@@ -170,22 +163,18 @@ test("GracefulShutdown: a promise whose then throws, or never calls back, is not
   for (const odd of [{ then: throwing } as PromiseLike<void>, own(throwing), own(() => {})]) {
     assert.equal(shutdown.track(odd), odd);
   }
-  shutdown.request();
-  assert.equal((await shutdown.finished).drained, true);
+  assert.equal((await finish(shutdown)).drained, true);
 });
 
 test("GracefulShutdown: work that cannot be followed to its end is not in flight", async () => {
   const shutdown = quiet({ grace: Infinity });
   const error = new Error("boom");
-  const get = () => {
-    throw error;
-  };
+  const get = () => assert.fail(error);
   await rejectsWith(shutdown.track(Object.defineProperty(Promise.resolve(), "constructor", { get })), error);
   await rejectsWith(shutdown.track(Object.defineProperty(() => {}, "name", { get })), error);
   assert.throws(() => shutdown.webSocket({ close() {}, addEventListener: get }), error);
   assert.deepEqual(shutdown.labels, []);
-  shutdown.request();
-  assert.equal((await shutdown.finished).drained, true);
+  assert.equal((await finish(shutdown)).drained, true);
 });
 
 test("GracefulShutdown: a server that fails as it is asked is in the report", async () => {
@@ -195,25 +184,19 @@ test("GracefulShutdown: a server that fails as it is asked is in the report", as
   shutdown.attach({
     stop() {},
     get pendingRequests(): number {
-      throw boom;
+      return assert.fail(boom);
     },
   });
   const server = { emit: () => true, close: (callback?: () => void) => callback?.(), closeAllConnections() {} };
   Object.freeze(shutdown.attach(server));
-  shutdown.request();
-  const { drained, errors } = await shutdown.finished;
+  const { drained, errors } = await finish(shutdown);
   assert.ok(drained && errors.includes(boom) && errors.some((error) => error instanceof TypeError), String(errors));
 });
 
 test("GracefulShutdown: a server whose queue cannot be looked at is in the report", async () => {
   const shutdown = quiet();
   const boom = new Error("boom");
-  const info = {
-    hostname: "localhost",
-    requestIP: () => {
-      throw boom;
-    },
-  };
+  const info = { hostname: "localhost", requestIP: () => assert.fail(boom) };
   const handle = shutdown.handler((_request: Request, _info: typeof info) => new Response("x"));
   let stopped = false;
   shutdown.attach({ stop: () => void (stopped = true) });
@@ -230,8 +213,7 @@ for (const [grace, when] of [[0, "before it has stopped"], [100, "after it has s
     const shutdown = quiet({ grace });
     const boom = new Error("boom");
     shutdown.attach({ stop: (force) => force ? Promise.reject(boom) : new Promise(() => {}) });
-    shutdown.request();
-    const { drained, errors } = await shutdown.finished;
+    const { drained, errors } = await finish(shutdown);
     assert.deepEqual([drained, errors], [false, [boom]]);
   });
 }
@@ -251,11 +233,8 @@ test("GracefulShutdown: a server that is still closing is forced only where it s
       };
       shutdown.attach({ stop, ...counters });
       shutdown.request();
-      for (let ms = 0; ms < 2000; ms += 100) {
-        await flushMicrotasks();
-        time.advance(100);
-      }
       await flushMicrotasks();
+      await time.pass(2000, 100);
       const idle = "pendingRequests" in counters && counters.pendingRequests === 0;
       assert.deepEqual(stops, idle ? [false, true] : [false], JSON.stringify(counters));
       closed();
@@ -274,6 +253,8 @@ test("GracefulShutdown: bad arguments", async () => {
     [{ delay: 2, grace: 1 }, RangeError, /delay must not be more than grace \(1\), got 2/],
     [{ idle: "x" }, TypeError, /idle/],
     [{ ready: "yes" }, TypeError, /ready must be a boolean, got "yes"/],
+    [{ late: "maybe" }, RangeError, /late must be "serve" or "refuse"/],
+    [{ late: 5 }, TypeError, /late must be a string, got 5/],
     [{ retryAfter: 0.5 }, RangeError, /retryAfter/],
     [{ debounce: -1 }, RangeError, /debounce must be 0 or more milliseconds, got -1/],
     [{ signals: "SIGTERM" }, TypeError, /signals must be an array, got "SIGTERM"/],
@@ -319,7 +300,6 @@ test("GracefulShutdown: forcing leaves the global dispatchEvent as it was", asyn
   const { dispatchEvent } = globalThis;
   const shutdown = quiet({ grace: 20 });
   shutdown.track(new Promise(() => {}));
-  shutdown.request();
-  assert.equal((await shutdown.finished).drained, false);
+  assert.equal((await finish(shutdown)).drained, false);
   assert.equal(globalThis.dispatchEvent, dispatchEvent);
 });

@@ -1,17 +1,13 @@
 /** The handler called directly, as a server that says nothing about what it has sent would do. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { GracefulShutdown } from "../../mod.ts";
 import { InFlight, WorkInFlight } from "../../lib/shutdown/in_flight.ts";
 import { test } from "../_test.ts";
 import { deferred, flushMicrotasks, nextTurn, watch } from "../_tools.ts";
+import { finish, quiet } from "./client.ts";
 
 const URL_ = "http://localhost/path?query=1";
 const bytes = (text: string) => new TextEncoder().encode(text);
-
-function quiet(grace = 10_000): GracefulShutdown {
-  return new GracefulShutdown({ signals: [], grace });
-}
 
 /** A body that is written by hand. */
 function written(): {
@@ -58,13 +54,12 @@ test("handler: a request is counted while its handler works, and labelled", asyn
 });
 
 test("handler: a label that is no text gives way to method and path", async () => {
-  const shutdown = quiet(10);
+  const shutdown = quiet({ grace: 10 });
   for (const label of [42, Symbol("x"), {}, Promise.resolve("x"), undefined]) {
     const handler = shutdown.handler(() => new Promise<Response>(() => {}), { label: () => label as never });
     void handler(new Request(URL_));
   }
-  shutdown.request();
-  assert.deepEqual((await shutdown.finished).remaining, Array(5).fill("GET /path"));
+  assert.deepEqual((await finish(shutdown)).remaining, Array(5).fill("GET /path"));
 });
 
 test("handler: a large body is in flight on Deno until it is sent, also if a server of another kind is attached", async () => {
@@ -184,9 +179,7 @@ test("handler: a HEAD request's body is nobody's to send", async () => {
 test("handler: what the handler throws passes through, at once or later, and is not counted", async () => {
   const shutdown = quiet();
   const boom = new Error("boom");
-  const sync = shutdown.handler((): Response => {
-    throw boom;
-  });
+  const sync = shutdown.handler((): Response => assert.fail(boom));
   await assert.rejects(sync(new Request(URL_)), boom);
   await assert.rejects(shutdown.handler(() => Promise.reject<Response>(boom))(new Request(URL_)), boom);
   assert.equal(shutdown.active, 0);
@@ -194,9 +187,7 @@ test("handler: what the handler throws passes through, at once or later, and is 
 
 test("handler: a label that throws costs no request", async () => {
   const shutdown = quiet();
-  const label = () => {
-    throw new Error("boom");
-  };
+  const label = () => assert.fail("boom");
   let labels: string[] = [];
   const handler = shutdown.handler(() => {
     labels = shutdown.labels;
@@ -222,7 +213,7 @@ test("handler: an answer that was read already is the server's to complain about
 
 for (const late of ["serve", "refuse"] as const) {
   test(`handler: requests that come while draining get an answer or 503, as asked: ${late}`, async () => {
-    const shutdown = new GracefulShutdown({ signals: [], retryAfter: 2500, late });
+    const shutdown = quiet({ retryAfter: 2500, late });
     const { promise, resolve } = deferred<Response>();
     const handler = shutdown.handler(({ url }) => url.endsWith("/early") ? promise : new Response("late"));
     const early = handler(new Request("http://localhost/early"));
@@ -245,7 +236,7 @@ for (const late of ["serve", "refuse"] as const) {
 }
 
 test("handler: during the delay newcomers are served, and told to close", async () => {
-  const shutdown = new GracefulShutdown({ signals: [], delay: 50 });
+  const shutdown = quiet({ delay: 50 });
   const handler = shutdown.handler(() => Response.redirect("http://localhost/elsewhere"));
   assert.equal((await handler(new Request(URL_))).headers.get("connection"), null);
   shutdown.request();
@@ -256,7 +247,7 @@ test("handler: during the delay newcomers are served, and told to close", async 
 });
 
 test("handler: when forced, a request without a response gets 503, and the body of a late response is cancelled", async () => {
-  const shutdown = quiet(10);
+  const shutdown = quiet({ grace: 10 });
   const { promise, resolve } = deferred<Response>();
   const { body, why } = written();
   const answer = shutdown.handler(() => promise)(new Request(URL_));
@@ -267,7 +258,7 @@ test("handler: when forced, a request without a response gets 503, and the body 
   await flushMicrotasks();
   assert.equal(why.length, 1);
   const rejected = deferred<Response>();
-  const other = quiet(10);
+  const other = quiet({ grace: 10 });
   const failing = other.handler(() => rejected.promise)(new Request(URL_));
   other.request();
   assert.equal((await failing).status, 503);
@@ -276,15 +267,14 @@ test("handler: when forced, a request without a response gets 503, and the body 
 });
 
 test("handler: when forced, a streamed body breaks off on both sides", async () => {
-  const shutdown = quiet(10);
+  const shutdown = quiet({ grace: 10 });
   const { body, out, why } = written();
   const answer = await shutdown.handler(() => new Response(body))(new Request(URL_));
   out.enqueue(bytes("some"));
   const reader = answer.body!.getReader();
   await reader.read();
   const rest = watch(reader.read());
-  shutdown.request();
-  assert.deepEqual((await shutdown.finished).remaining, ["GET /path"]);
+  assert.deepEqual((await finish(shutdown)).remaining, ["GET /path"]);
   await flushMicrotasks();
   assert.equal((rest.reason as Error).name, "AbortError");
   assert.equal((why[0] as Error).name, "AbortError");
@@ -300,7 +290,7 @@ function standingClock(): Disposable {
 
 test("handler: a server stops listening in a calm turn, and what is answered until then waits for that", async () => {
   using _ = standingClock();
-  const shutdown = new GracefulShutdown({ signals: [], idle: 0 });
+  const shutdown = quiet({ idle: 0 });
   const handle = shutdown.handler(() => new Response("x"));
   let [handled, handledBefore] = [0, NaN];
   shutdown.attach({ shutdown: () => Promise.resolve(void (handledBefore = handled)) });
@@ -322,7 +312,7 @@ test("handler: a server stops listening in a calm turn, and what is answered unt
 });
 
 test("handler: responses that were held back wait for the turn after the server was told to stop listening", async () => {
-  const shutdown = new GracefulShutdown({ signals: [], idle: 0 });
+  const shutdown = quiet({ idle: 0 });
   const handle = shutdown.handler(() => new Response("x"));
   let [answered, answeredInTurn] = [false, true];
   shutdown.attach({
@@ -340,7 +330,7 @@ test("handler: responses that were held back wait for the turn after the server 
 
 test("handler: a server whose requests never pause stops listening after 250 ms, or when forced", async () => {
   for (const grace of [10_000, 20]) {
-    const shutdown = quiet(grace);
+    const shutdown = quiet({ grace, idle: 100 });
     const handle = shutdown.handler(() => new Response("x"));
     let stopped = false;
     shutdown.attach({ shutdown: () => Promise.resolve(void (stopped = true)) });
@@ -360,7 +350,7 @@ for (const when of ["behind answers that are being sent", "after 250 ms, althoug
   test(`handler: a server stops listening ${when}`, async () => {
     const ends = when.startsWith("behind");
     using _ = ends ? standingClock() : undefined;
-    const shutdown = new GracefulShutdown({ signals: [], idle: 0 });
+    const shutdown = quiet({ idle: 0 });
     const { body, out } = written();
     const handle = shutdown.handler(() => new Response(body));
     let sending = true;

@@ -12,11 +12,10 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import { request as httpsRequest } from "node:https";
-import type { AddressInfo } from "node:net";
 import { runtime, test } from "../_test.ts";
 import { until } from "../_tools.ts";
 import { cert, key } from "./certificate.ts";
-import { gate, host, isFree, quiet, stop } from "./client.ts";
+import { finish, gate, host, isFree, listen, quiet, stop } from "./client.ts";
 
 const kinds = {
   "h2c": { create: () => createServer(), scheme: "http" },
@@ -31,8 +30,7 @@ interface Session {
 }
 
 async function open(server: Http2Server | Http2SecureServer, scheme: string): Promise<[port: number, Session]> {
-  await new Promise<void>((listening) => server.listen(0, host, () => listening()));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   const client = connect(`${scheme}://${host}:${port}`, { rejectUnauthorized: false });
   const session = { client, goaway: false, closed: false };
   client.on("error", () => {});
@@ -40,6 +38,12 @@ async function open(server: Http2Server | Http2SecureServer, scheme: string): Pr
   client.on("close", () => session.closed = true);
   await new Promise<void>((connected) => client.once("connect", () => connected()));
   return [port, session];
+}
+
+/** Answers a stream with 200. */
+function reply(stream: ServerHttp2Stream, text = "hello"): void {
+  stream.respond({ ":status": 200 });
+  stream.end(text);
 }
 
 /** Sends a request; resolves to status and body. */
@@ -63,8 +67,7 @@ for (const [name, { create, scheme }] of Object.entries(kinds)) {
     const server = shutdown.attach(create());
     server.on("stream", async (stream: ServerHttp2Stream, headers) => {
       if (headers[":path"] === "/slow") await slow.promise;
-      stream.respond({ ":status": 200 });
-      stream.end(`done ${headers[":path"]}`);
+      reply(stream, `done ${headers[":path"]}`);
     });
     const [port, session] = await open(server, scheme);
     assert.equal(await get(session, "/first"), "200 done /first");
@@ -86,8 +89,7 @@ for (const [name, { create, scheme }] of Object.entries(kinds)) {
     const server = shutdown.attach(create());
     server.on("stream", (stream: ServerHttp2Stream, headers) => {
       if (headers[":path"] === "/asks") shutdown.request();
-      stream.respond({ ":status": 200 });
-      stream.end(`listening: ${server.listening}`);
+      reply(stream, `listening: ${server.listening}`);
     });
     const [, session] = await open(server, scheme);
     const answers = [get(session, "/asks"), get(session, "/held")]; // in one piece
@@ -100,10 +102,7 @@ for (const [name, { create, scheme }] of Object.entries(kinds)) {
     const server = shutdown.attach(create());
     const sessions: ServerHttp2Session[] = [];
     server.on("session", (session: ServerHttp2Session) => sessions.push(session));
-    server.on("stream", (stream: ServerHttp2Stream) => {
-      stream.respond({ ":status": 200 });
-      stream.end("hello");
-    });
+    server.on("stream", (stream: ServerHttp2Stream) => reply(stream));
     const [, session] = await open(server, scheme);
     assert.equal(await get(session, "/"), "200 hello");
     await stop(shutdown);
@@ -143,10 +142,7 @@ for (const [name, { create, scheme }] of Object.entries(kinds)) {
   test(`http2: ${name}: a session from before the server was attached is known by its next stream, ${runtime}`, async () => {
     const shutdown = quiet();
     const server = create();
-    server.on("stream", (stream: ServerHttp2Stream) => {
-      stream.respond({ ":status": 200 });
-      stream.end("hello");
-    });
+    server.on("stream", (stream: ServerHttp2Stream) => reply(stream));
     const [, session] = await open(server, scheme);
     assert.equal(await get(session, "/before"), "200 hello");
     shutdown.attach(server);
@@ -178,10 +174,7 @@ test(`http2: an upload that goes on behind its answer counts for at most a secon
   const server = shutdown.attach(createServer());
   server.on("stream", (stream: ServerHttp2Stream) => {
     stream.on("error", () => {});
-    stream.once("data", () => {
-      stream.respond({ ":status": 200 });
-      stream.end("early");
-    });
+    stream.once("data", () => reply(stream, "early"));
     stream.resume();
   });
   const [, session] = await open(server, "http");
@@ -237,8 +230,7 @@ test(`http2: requests of HTTP/1.1 to a server with allowHTTP1 are counted once, 
     await slow.promise;
     response.writeHead(200, { connection: "keep-alive" }).end("done");
   }));
-  await new Promise<void>((listening) => server.listen(0, host, () => listening()));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   const answer = new Promise<[string | undefined, string]>((resolve, reject) => {
     const request = httpsRequest({ host, port, path: "/old", rejectUnauthorized: false }, (response) => {
       let text = "";
@@ -260,11 +252,7 @@ test(`http2: late streams are refused only if asked to, ${runtime}`, async () =>
   const shutdown = quiet({ late: "refuse", idle: 10_000 });
   const slow = gate();
   const server = shutdown.attach(createServer());
-  server.on("stream", async (stream: ServerHttp2Stream) => {
-    await slow.promise;
-    stream.respond({ ":status": 200 });
-    stream.end("done");
-  });
+  server.on("stream", (stream: ServerHttp2Stream) => void slow.promise.then(() => reply(stream, "done")));
   const [, session] = await open(server, "http");
   const answer = get(session, "/slow");
   await until(() => shutdown.active === 1);
@@ -280,10 +268,9 @@ test(`http2: late streams are refused only if asked to, ${runtime}`, async () =>
 test(`http2: disposing of a server whose listener is closed is no error, ${runtime}`, async () => {
   const shutdown = quiet();
   const server = shutdown.attach(createServer());
-  await new Promise<void>((listening) => server.listen(0, host, () => listening()));
+  await listen(server);
   shutdown.onShutdown(() => server[Symbol.asyncDispose]());
-  shutdown.request();
-  assert.deepEqual((await shutdown.finished).errors, []);
+  assert.deepEqual((await finish(shutdown)).errors, []);
   await server[Symbol.asyncDispose]();
   assert.equal(server.listening, false);
 });
@@ -299,12 +286,10 @@ for (const { title, create, scheme, late } of firstStreams) {
     const seen: unknown[] = [];
     server.on("stream", (stream: ServerHttp2Stream, headers) => {
       seen.push(headers[":path"]);
-      stream.respond({ ":status": 200 });
-      stream.end(`done ${headers[":path"]}`);
+      reply(stream, `done ${headers[":path"]}`);
     });
-    await new Promise<void>((listening) => server.listen(0, host, () => listening()));
+    const port = await listen(server);
     const accepted = new Promise((accepted) => server.once("connection", accepted));
-    const { port } = server.address() as AddressInfo;
     const client = connect(`${scheme}://${host}:${port}`, { rejectUnauthorized: false });
     client.on("error", () => {});
     const ask = () => get({ client, goaway: false, closed: false }, "/first");
@@ -324,10 +309,7 @@ if (runtime === "bun") {
   test("http2: a stream that crosses the GOAWAY gets 503 only if asked to, bun", async () => {
     const shutdown = quiet({ late: "refuse", idle: 10_000 });
     const server = shutdown.attach(createServer());
-    server.on("stream", (stream: ServerHttp2Stream) => {
-      stream.respond({ ":status": 200 });
-      stream.end("done");
-    });
+    server.on("stream", (stream: ServerHttp2Stream) => reply(stream, "done"));
     const [, session] = await open(server, "http");
     assert.equal(await get(session, "/first"), "200 done");
     const late = new Promise((resolve) => void shutdown.onShutdown(() => resolve(get(session, "/late"))));
@@ -340,13 +322,8 @@ if (runtime === "bun") {
   test("http2: a stream that crosses the GOAWAY may take its time, bun", async () => {
     const shutdown = quiet({ idle: 200 });
     const server = shutdown.attach(createServer());
-    server.on("stream", (stream: ServerHttp2Stream) => {
-      // Longer than a session without streams is waited for.
-      setTimeout(() => {
-        stream.respond({ ":status": 200 });
-        stream.end("done");
-      }, 1_500);
-    });
+    // Longer than a session without streams is waited for.
+    server.on("stream", (stream: ServerHttp2Stream) => void setTimeout(() => reply(stream, "done"), 1_500));
     const [, session] = await open(server, "http");
     const answer = get(session, "/late");
     shutdown.request();

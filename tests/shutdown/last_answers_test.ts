@@ -1,56 +1,36 @@
 /** Servers of node:http(s) as their clients see them: the listener is closed first, each connection gets one last answer. */
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
 import { nodeListener } from "../../examples/graceful/node_adapter.ts";
 import { runtime, test } from "../_test.ts";
 import { nextTurn } from "../_tools.ts";
-import { Client, gate, isFree, listen, quiet, schemes, stop } from "./client.ts";
+import { gate, isFree, listen, quiet, schemes, serving, servingSlowly, stop } from "./client.ts";
 
-const count = (text: string, pattern: RegExp) => text.match(pattern)?.length ?? 0;
-
-for (const [name, { create, connect }] of Object.entries(schemes)) {
+for (const [name, scheme] of Object.entries(schemes)) {
   test(`shutdown: node:${name} closes its listener first, ${runtime}`, async () => {
     const shutdown = quiet();
-    const { promise, open } = gate();
-    const server = shutdown.attach(create(async (_request, response) => {
-      await promise;
-      response.end("done");
-    }));
-    const port = await listen(server);
-    const slow = new Client(connect(port));
-    slow.send("/slow");
-    while (shutdown.active < 1) await nextTurn();
+    const { server, port, slow, open } = await servingSlowly(shutdown, scheme);
     await stop(shutdown);
     assert.equal(server.listening, false);
     assert.ok(await isFree(port), "another server can bind the port while a request is in flight");
     assert.deepEqual(shutdown.labels, ["GET /slow"]);
     open();
-    await slow.gets(/connection: close[^]*done$/i);
+    await slow.gets(/connection: close[^]*done \/slow;$/i);
     await slow.end();
     assert.equal((await shutdown.finished).drained, true);
   });
 
   test(`shutdown: node:${name} serves the last request of a connection, ${runtime}`, async () => {
     const shutdown = quiet({ idle: 10_000 });
-    const { promise, open } = gate();
-    const server = shutdown.attach(create(async (request, response) => {
-      if (request.url === "/slow") await promise;
-      response.end(`done ${request.url}`);
-    }));
-    const port = await listen(server);
-    const [slow, idle] = [new Client(connect(port)), new Client(connect(port))];
-    slow.send("/slow");
-    idle.send("/first");
-    await idle.gets(/done \/first/);
-    while (shutdown.active < 1) await nextTurn();
+    const { connect, slow, open } = await servingSlowly(shutdown, scheme);
+    const idle = connect();
+    await idle.ask("/first", /done \/first/);
     await stop(shutdown);
     await nextTurn();
-    idle.send("/last");
-    await idle.gets(/200 OK[^]*200 OK[^]*connection: close[^]*done \/last$/i);
+    await idle.ask("/last", /200 OK[^]*200 OK[^]*connection: close[^]*done \/last;$/i);
     await idle.end();
     assert.doesNotMatch(idle.text, /503/);
     open();
-    await slow.gets(/done \/slow$/);
+    await slow.gets(/done \/slow;$/);
     assert.equal((await shutdown.finished).drained, true);
     assert.deepEqual(idle.errors, []);
   });
@@ -58,10 +38,9 @@ for (const [name, { create, connect }] of Object.entries(schemes)) {
   test(`shutdown: node:${name} sends all of a large answer to a slow reader, ${runtime}`, async () => {
     const shutdown = quiet();
     const size = 24_000_000; // more than fits into buffers before the reader pauses
-    const server = shutdown.attach(create((_request, response) => void response.end("x".repeat(size))));
-    const slow = new Client(connect(await listen(server)));
-    slow.send("/large");
-    await slow.gets(/xxx/);
+    const { connect } = await serving(shutdown, (_, response) => void response.end("x".repeat(size)), scheme);
+    const slow = connect();
+    await slow.ask("/large", /xxx/);
     slow.socket.pause();
     assert.deepEqual(shutdown.labels, ["GET /large"]);
     await stop(shutdown);
@@ -77,17 +56,9 @@ for (const [name, { create, connect }] of Object.entries(schemes)) {
 
   test(`shutdown: node:${name} closes idle and silent connections after the idle time, ${runtime}`, async () => {
     const shutdown = quiet({ idle: 50 });
-    const { promise, open } = gate();
-    const server = shutdown.attach(create(async (request, response) => {
-      if (request.url === "/slow") await promise;
-      response.end("done");
-    }));
-    const port = await listen(server);
-    const [slow, idle, silent] = [0, 1, 2].map(() => new Client(connect(port))) as [Client, Client, Client];
-    slow.send("/slow");
-    idle.send("/");
-    await idle.gets(/done/);
-    while (shutdown.active < 1) await nextTurn();
+    const { connect, slow, open } = await servingSlowly(shutdown, scheme);
+    const [idle, silent] = [connect(), connect()];
+    await idle.ask("/", /done/);
     await stop(shutdown);
     // Bun forgets silent connections without closing them.
     await (runtime === "bun" ? idle.end() : Promise.all([idle.end(), silent.end()]));
@@ -100,50 +71,31 @@ for (const [name, { create, connect }] of Object.entries(schemes)) {
 
   test(`shutdown: node:${name} refuses late requests only if asked to, ${runtime}`, async () => {
     const shutdown = quiet({ idle: 10_000, late: "refuse", retryAfter: 2_500 });
-    const { promise, open } = gate();
-    const served: unknown[] = [];
-    const server = shutdown.attach(create(async (request, response) => {
-      served.push(request.url);
-      if (request.url === "/slow") await promise;
-      response.end("done");
-    }));
-    const port = await listen(server);
-    const [slow, late] = [new Client(connect(port)), new Client(connect(port))];
-    slow.send("/slow");
-    late.send("/");
-    await late.gets(/done/);
-    while (shutdown.active < 1) await nextTurn();
+    const { server, connect, slow, open } = await servingSlowly(shutdown, scheme);
+    const late = connect();
+    await late.ask("/", /done/);
     await stop(shutdown);
-    late.send("/late");
-    await late.gets(/503[^]*connection: close[^]*retry-after: 3[^]*shutting down\.\n/i);
+    server.on("request", () => assert.fail("refused ones are not passed on"));
+    await late.ask("/late", /503[^]*connection: close[^]*retry-after: 3[^]*shutting down\.\n/i);
     open();
     await slow.gets(/done/);
     assert.equal((await shutdown.finished).drained, true);
-    assert.deepEqual(served, ["/slow", "/"]);
   });
 
   test(`shutdown: node:${name} refuses each of several late requests, also behind one in flight, ${runtime}`, async () => {
     const shutdown = quiet({ idle: 10_000, late: "refuse" });
-    const { promise, open } = gate();
-    const server = shutdown.attach(create(async (request, response) => {
-      if (request.url === "/slow") await promise;
-      response.end("done");
-    }));
-    const port = await listen(server);
-    const [slow, late] = [new Client(connect(port)), new Client(connect(port))];
-    slow.send("/slow");
-    late.send("/");
-    await late.gets(/done/);
-    while (shutdown.active < 1) await nextTurn();
+    const { connect, slow, open } = await servingSlowly(shutdown, scheme);
+    const late = connect();
+    await late.ask("/", /done/);
     await stop(shutdown);
-    for (const { socket } of [slow, late]) socket.write("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(3));
+    for (const client of [slow, late]) client.pipeline("/", "/", "/");
     await late.end();
     while (shutdown.active < 4) await nextTurn();
     open();
     await slow.end();
     for (const { text } of [slow, late]) {
       assert.deepEqual(text.match(/(?<=HTTP\/1.1 )\d+/g), ["200", "503", "503", "503"]);
-      assert.equal(count(text, /connection: close/gi), 1);
+      assert.equal(text.match(/connection: close/gi)?.length, 1);
     }
     assert.equal((await shutdown.finished).drained, true);
   });
@@ -151,19 +103,17 @@ for (const [name, { create, connect }] of Object.entries(schemes)) {
 
 test(`shutdown: a late answer may take its time, though nothing was in flight before, ${runtime}`, async () => {
   const shutdown = quiet({ idle: 1_000 });
-  const server = shutdown.attach(createServer((request, response) => {
+  const { connect } = await serving(shutdown, (request, response) => {
     // Longer than a half-closed connection is waited for.
     setTimeout(() => response.end(`done ${request.url};`), request.url === "/late" ? 2_300 : 0);
-  }));
-  const port = await listen(server);
-  const [client, silent] = [0, 1].map(() => new Client(schemes.http!.connect(port))) as [Client, Client];
+  });
+  const [client, silent] = [connect(), connect()];
   for (const each of [client, silent]) each.send("/first");
   for (const each of [client, silent]) await each.gets(/done \/first;/);
   while (shutdown.active > 0) await nextTurn();
   await stop(shutdown);
   await nextTurn();
-  client.send("/late");
-  await client.gets(/connection: close[^]*done \/late;/i);
+  await client.ask("/late", /connection: close[^]*done \/late;/i);
   silent.destroy();
   await client.end();
   const { ok, elapsed } = await shutdown.finished;
@@ -172,12 +122,11 @@ test(`shutdown: a late answer may take its time, though nothing was in flight be
 
 test(`shutdown: no handler waits for a client that goes away behind its late request, ${runtime}`, async () => {
   const shutdown = quiet({ idle: 10_000 });
-  const server = shutdown.attach(createServer((request, response) => {
+  const { connect } = await serving(shutdown, (request, response) => {
     if (request.url === "/first") return void response.end("done;");
     void shutdown.track(new Promise((closed) => response.on("close", closed)), "until closed");
-  }));
-  const port = await listen(server);
-  const clients = Array.from({ length: 10 }, () => new Client(schemes.http!.connect(port)));
+  });
+  const clients = Array.from({ length: 10 }, connect);
   for (const client of clients) client.send("/first");
   for (const client of clients) await client.gets(/done;/);
   while (shutdown.active > 0) await nextTurn();
@@ -190,13 +139,12 @@ test(`shutdown: no handler waits for a client that goes away behind its late req
 
 test(`shutdown: what a listener throws at a late request is an uncaught exception, as before, ${runtime}`, async () => {
   const shutdown = quiet({ idle: 10_000 });
-  const server = shutdown.attach(createServer((request, response) => {
+  const { connect } = await serving(shutdown, (request, response) => {
     if (request.url === "/late") throw new Error("of the listener");
     response.end("done;");
-  }));
-  const client = new Client(schemes.http!.connect(await listen(server)));
-  client.send("/");
-  await client.gets(/done;/);
+  });
+  const client = connect();
+  await client.ask("/", /done;/);
   while (shutdown.active > 0) await nextTurn();
   await stop(shutdown);
   const { queueMicrotask } = globalThis;
@@ -221,10 +169,8 @@ test(`shutdown: with handler and attach, requests are counted once and all answe
     if (pathname === "/slow") await promise;
     return new Response(`done ${pathname};`);
   }, { label: ({ url }) => `handler ${new URL(url).pathname}` });
-  const server = shutdown.attach(createServer(nodeListener(handler)));
-  const { connect } = schemes.http!;
-  const client = new Client(connect(await listen(server)));
-  client.write(["/slow", "/2", "/3"].map((path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`).join(""));
+  const client = (await serving(shutdown, nodeListener(handler))).connect();
+  client.pipeline("/slow", "/2", "/3");
   while (shutdown.active < 3) await nextTurn();
   assert.deepEqual(shutdown.labels, ["handler /slow", "handler /2", "handler /3"]);
   await stop(shutdown);
@@ -237,14 +183,13 @@ test(`shutdown: with handler and attach, requests are counted once and all answe
 for (const late of ["serve", "refuse"] as const) {
   test(`shutdown: "Expect: 100-continue" on an existing connection, late: ${late}, ${runtime}`, async () => {
     const shutdown = quiet({ idle: 10_000, late });
-    const server = shutdown.attach(createServer(async (request, response) => {
+    const { connect } = await serving(shutdown, async (request, response) => {
       let length = 0;
       for await (const piece of request) length += piece.length;
       response.end(`got ${length};`);
-    }));
-    const client = new Client(schemes.http!.connect(await listen(server)));
-    client.send("/");
-    await client.gets(/got 0;/);
+    });
+    const client = connect();
+    await client.ask("/", /got 0;/);
     client.text = "";
     await stop(shutdown);
     client.write("POST / HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n");
@@ -276,15 +221,13 @@ test(`shutdown: a server that starts to listen after the signal stops at once, $
 
 test(`shutdown: a server that the service itself closes at the signal serves late requests, too, ${runtime}`, async () => {
   const shutdown = quiet({ delay: 20, idle: 10_000 });
-  const server = shutdown.attach(createServer((request, response) => void response.end(`done ${request.url};`)));
+  const { server, connect } = await serving(shutdown, ({ url }, response) => void response.end(`done ${url};`));
   shutdown.signal.addEventListener("abort", () => void server.close());
-  const client = new Client(schemes.http!.connect(await listen(server)));
-  client.send("/first");
-  await client.gets(/done \/first;/);
+  const client = connect();
+  await client.ask("/first", /done \/first;/);
   await stop(shutdown);
   await nextTurn();
-  client.send("/last");
-  await client.gets(/done \/last;/);
+  await client.ask("/last", /done \/last;/);
   await client.end();
   assert.equal((await shutdown.finished).drained, true);
 });
@@ -292,14 +235,13 @@ test(`shutdown: a server that the service itself closes at the signal serves lat
 if (runtime === "deno" || runtime === "node") {
   test(`shutdown: late: "refuse" does not count before the listener is closed, ${runtime}`, async () => {
     const shutdown = quiet({ late: "refuse" });
-    const server = shutdown.attach(createServer((_, response) => response.end("done")));
-    const port = await listen(server);
-    const before = Array.from({ length: 10 }, () => new Client(schemes.http!.connect(port)));
+    const { server, connect } = await serving(shutdown, (_, response) => response.end("done"));
+    const before = Array.from({ length: 10 }, connect);
     for (const each of before) each.send("/");
     for (const each of before) await each.gets(/done/);
     shutdown.request(); // connections may be waiting to be accepted
     const open = server.listening;
-    const fresh = Array.from({ length: 10 }, () => new Client(schemes.http!.connect(port)));
+    const fresh = Array.from({ length: 10 }, connect);
     for (const each of fresh) each.send("/");
     for (const each of fresh) await each.end();
     assert.equal(open, true);
@@ -311,10 +253,8 @@ if (runtime === "deno" || runtime === "node") {
 
 test(`shutdown: a refused upload that never ends counts for a second, ${runtime}`, async () => {
   const shutdown = quiet({ late: "refuse", idle: 1_000, grace: 20_000 });
-  const server = shutdown.attach(createServer((_, response) => response.end("done")));
-  const client = new Client(schemes.http!.connect(await listen(server)));
-  client.send("/");
-  await client.gets(/done/);
+  const client = (await serving(shutdown, (_, response) => response.end("done"))).connect();
+  await client.ask("/", /done/);
   await stop(shutdown);
   client.write("POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\nx");
   await client.gets(/503/);

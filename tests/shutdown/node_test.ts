@@ -3,16 +3,16 @@
  */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { connect, type Socket } from "node:net";
+import { connect as connectTcp, type Socket } from "node:net";
 import process from "node:process";
 import type { GracefulShutdown } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { nextTurn, until } from "../_tools.ts";
-import { Client, gate, host, listen, quiet, stop } from "./client.ts";
+import { Client, deliver, finish, gate, host, listen, quiet, serving, servingSlowly, stop } from "./client.ts";
 
 test(`attach: a request that a listener of checkContinue passes on is one request, ${runtime}`, async () => {
   const shutdown = quiet();
-  const server = shutdown.attach(createServer((_request, response) => response.end(`${shutdown.labels}`)));
+  const { server, connect } = await serving(shutdown, (_request, response) => response.end(`${shutdown.labels}`));
   let passOn: (() => void) | undefined;
   server.on("checkContinue", (request, response) => {
     passOn = () => {
@@ -20,7 +20,7 @@ test(`attach: a request that a listener of checkContinue passes on is one reques
       server.emit("request", request, response);
     };
   });
-  const client = new Client(connect({ port: await listen(server), host }));
+  const client = connect();
   client.send("/upload", "expect: 100-continue", "content-length: 4");
   while (passOn === undefined) await nextTurn();
   await stop(shutdown);
@@ -63,8 +63,7 @@ test(`attach: a process with a parent returns connections for 100 ms after it ha
   const before = Object.getOwnPropertyDescriptor(process, "connected");
   Object.defineProperty(process, "connected", { value: true, configurable: true });
   try {
-    shutdown.request();
-    const { ok, elapsed } = await shutdown.finished;
+    const { ok, elapsed } = await finish(shutdown);
     assert.ok(ok && elapsed > 90, `after ${elapsed} ms`);
   } finally {
     delete (process as { connected?: boolean }).connected;
@@ -75,14 +74,13 @@ test(`attach: a process with a parent returns connections for 100 ms after it ha
 /** A server whose answers are given one by one, and a client that has sent these requests in one piece. */
 async function pipelined(shutdown: GracefulShutdown, paths: string[]) {
   const answers = new Map<string, () => void>();
-  const server = shutdown.attach(createServer((request, response) => {
-    answers.set(request.url!, () => response.end(`done ${request.url};`));
-  }));
-  const port = await listen(server);
-  const client = new Client(connect({ port, host }));
-  client.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`).join(""));
+  const { connect } = await serving(shutdown, ({ url }, response) => {
+    answers.set(url!, () => response.end(`done ${url};`));
+  });
+  const client = connect();
+  client.pipeline(...paths);
   while (answers.size < paths.length) await nextTurn();
-  return { answers, client, server };
+  return { answers, client };
 }
 
 test(`attach: requests without an answer are cut with their connections, which is no error, ${runtime}`, async () => {
@@ -115,8 +113,7 @@ test(`attach: a thread whose process.connected throws has no parent, which is no
 test(`attach: a request behind one that was to be the last is answered as well during the delay, ${runtime}`, async () => {
   const shutdown = quiet({ grace: Infinity, delay: 60_000, signals: ["SIGTERM"], debounce: 0 });
   const { answers, client } = await pipelined(shutdown, ["/1"]);
-  const deliver = () => (process as { emit(name: string): boolean }).emit("SIGTERM");
-  deliver();
+  deliver("SIGTERM");
   client.send("/2");
   while (shutdown.active < 2) await nextTurn();
   answers.get("/1")!();
@@ -125,42 +122,31 @@ test(`attach: a request behind one that was to be the last is answered as well d
   await client.end();
   assert.match(client.text, /done \/1;[^]*connection: close[^]*done \/2;/i);
   assert.equal(client.text.match(/connection: close/gi)?.length, 1);
-  deliver(); // ends the delay
+  deliver("SIGTERM"); // ends the delay
   assert.equal((await shutdown.finished).drained, true);
 });
 
 test(`attach: a request behind two others that are not answered yet is answered as well, ${runtime}`, async () => {
   const shutdown = quiet();
-  const { promise, open } = gate();
-  const server = createServer(async (request, response) => {
-    if (request.url === "/a") await promise;
-    response.end(`<${request.url}>`);
-  });
-  const port = await listen(shutdown.attach(server));
-  const client = new Client(connect({ port, host }));
-  client.send("/a");
-  while (shutdown.active < 1) await nextTurn();
+  const { slow, open } = await servingSlowly(shutdown);
   await stop(shutdown);
   for (const [path, active] of [["/b", 2], ["/c", 3]] as const) {
-    client.send(path);
+    slow.send(path);
     while (shutdown.active < active) await nextTurn();
     for (let i = 0; i < 5; i++) await nextTurn();
   }
   open();
-  await client.end();
-  assert.deepEqual(client.text.match(/<.*?>/g), ["</a>", "</b>", "</c>"]);
-  assert.deepEqual(client.text.match(/connection: close/gi)?.length, 1);
+  await slow.end();
+  assert.deepEqual(slow.text.match(/done .*?;/g), ["done /slow;", "done /b;", "done /c;"]);
+  assert.deepEqual(slow.text.match(/connection: close/gi)?.length, 1);
   assert.equal((await shutdown.finished).ok, true);
 });
 
 if (runtime !== "bun") { // Bun (1.4.5) has closed the connection by then
   test(`attach: a request is answered whose client ends its side behind it, ${runtime}`, async () => {
     const shutdown = quiet({ idle: 10_000 });
-    const server = createServer((_, response) => response.end("done"));
-    const port = await listen(shutdown.attach(server));
-    const client = new Client(connect({ port, host }));
-    client.send("/");
-    await client.gets(/done/);
+    const client = (await serving(shutdown, (_, response) => response.end("done"))).connect();
+    await client.ask("/", /done/);
     client.text = "";
     await stop(shutdown);
     client.socket.end("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
@@ -172,15 +158,13 @@ if (runtime !== "bun") { // Bun (1.4.5) has closed the connection by then
 
 test(`attach: requests with an expectation of the service's own are counted, ${runtime}`, async () => {
   const shutdown = quiet({ delay: 1 });
-  const server = createServer();
+  const { server, connect } = await serving(shutdown);
   let calls = 0;
   server.on("checkExpectation", (_request, response) => response.writeHead(200).end(`own ${++calls}`));
-  const client = new Client(connect({ port: await listen(shutdown.attach(server)), host }));
-  client.send("/", "expect: nothing");
-  await client.gets(/own 1/);
+  const client = connect();
+  await client.ask("/", /own 1/, "expect: nothing");
   shutdown.request();
-  client.send("/", "expect: nothing");
-  await client.gets(/connection: close[^]*own 2/i);
+  await client.ask("/", /connection: close[^]*own 2/i, "expect: nothing");
   await client.end();
   assert.equal((await shutdown.finished).ok, true);
 });
@@ -198,11 +182,11 @@ test(`attach: none of several requests on a connection is in flight after it was
 test(`attach: answers to uploads that nobody reads leave no listener, and nothing in flight, ${runtime}`, async () => {
   const shutdown = quiet();
   const sockets = new Set<Socket>();
-  const server = shutdown.attach(createServer((request, response) => {
+  const { connect } = await serving(shutdown, (request, response) => {
     sockets.add(request.socket);
     response.end("done;");
-  }));
-  const client = new Client(connect({ port: await listen(server), host }));
+  });
+  const client = connect();
   const answered = () => client.text.match(/done;/g)?.length ?? 0;
   for (let i = 1; i <= 12; i++) {
     client.send("/upload", "transfer-encoding: chunked");
@@ -221,11 +205,11 @@ test(`attach: answers to uploads that nobody reads leave no listener, and nothin
 test(`attach: the rest of an upload that nobody reads is taken in behind its answer, ${runtime}`, async () => {
   const shutdown = quiet();
   let ended = false;
-  const server = shutdown.attach(createServer((request, response) => {
+  const { connect } = await serving(shutdown, (request, response) => {
     request.on("end", () => ended = true);
     response.end("done;");
-  }));
-  const client = new Client(connect({ port: await listen(server), host }));
+  });
+  const client = connect();
   client.send("/upload", "content-length: 300000");
   client.write("x".repeat(100_000));
   await client.gets(/done;/);
@@ -238,24 +222,14 @@ test(`attach: the rest of an upload that nobody reads is taken in behind its ans
 
 test(`attach: a refused upgrade gets 503, and causes no error if its client resets, ${runtime}`, async () => {
   const shutdown = quiet({ late: "refuse", idle: 1000 });
-  let finish = () => {};
-  const server = shutdown.attach(createServer(({ url }, response) => {
-    const end = () => void response.end("done;");
-    if (url === "/slow") finish = end;
-    else end();
-  }));
+  const { server, port, connect, slow, open } = await servingSlowly(shutdown);
   server.on("upgrade", () => assert.fail("refused ones are not passed on"));
   const accepted = new Map<number | undefined, Socket>();
   server.on("connection", (socket: Socket) => void accepted.set(socket.remotePort, socket));
-  const port = await listen(server);
-  const slow = new Client(connect({ port, host }));
-  slow.send("/slow");
-  while (shutdown.active < 1) await nextTurn();
-  const sockets = Array.from({ length: 10 }, () => connect({ port, host }));
+  const sockets = Array.from({ length: 10 }, () => connectTcp({ port, host }));
   await Promise.all(sockets.map((socket) => new Promise((connected) => socket.once("connect", connected))));
-  const patient = new Client(connect({ port, host }));
-  patient.send("/");
-  await patient.gets(/done;/);
+  const patient = connect();
+  await patient.ask("/", /done/);
   await stop(shutdown);
   const { localPort } = patient.socket;
   patient.send("/echo", "connection: upgrade", "upgrade: echo");
@@ -269,8 +243,8 @@ test(`attach: a refused upgrade gets 503, and causes no error if its client rese
     socket.resetAndDestroy?.();
   }
   for (let i = 0; i < 20; i++) await nextTurn();
-  finish();
-  await slow.gets(/done;/);
+  open();
+  await slow.gets(/done/);
   assert.equal((await shutdown.finished).drained, true);
 });
 
@@ -285,25 +259,27 @@ test(`attach: a server that comes while another is closing is closed as well, ${
       return Promise.resolve();
     },
   });
-  shutdown.request();
-  assert.equal((await shutdown.finished).drained, true);
+  assert.equal((await finish(shutdown)).drained, true);
   assert.equal(late.listening, false);
 });
+
+/** Switches protocols, and echoes what comes. */
+function echo(_request: unknown, socket: Socket): void {
+  socket.on("error", () => {});
+  socket.on("data", (data) => socket.write(`echo ${data}`));
+  socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n");
+}
+
+const UPGRADE = ["connection: upgrade", "upgrade: echo"];
 
 for (const ending of ["ended by the server", "cut"]) {
   test(`attach: an upgraded connection is counted until it is ${ending}, ${runtime}`, async () => {
     const shutdown = quiet({ grace: ending === "cut" ? 1_000 : Infinity });
-    const server = shutdown.attach(createServer());
+    const { server, connect } = await serving(shutdown);
     let peer!: Socket;
-    server.on("upgrade", (_request, socket: Socket) => {
-      peer = socket;
-      socket.on("error", () => {});
-      socket.on("data", (data) => socket.write(`echo ${data}`));
-      socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n");
-    });
-    const client = new Client(connect({ port: await listen(server), host }));
-    client.send("/echo", "connection: upgrade", "upgrade: echo");
-    await client.gets(/101/);
+    server.on("upgrade", echo).on("upgrade", (_request, socket: Socket) => peer = socket);
+    const client = connect();
+    await client.ask("/echo", /101/, ...UPGRADE);
     await stop(shutdown);
     assert.deepEqual(shutdown.labels, ["GET /echo"]);
     if (ending !== "cut") {
@@ -321,19 +297,11 @@ for (const ending of ["ended by the server", "cut"]) {
 
 test(`attach: a silent upgraded connection that nothing declares is ended, deaf or not, and the report is ok, ${runtime}`, async () => {
   const shutdown = quiet({ grace: 60_000 });
-  const server = shutdown.attach(createServer((_, response) => response.end()));
-  server.on("upgrade", (_request, socket: Socket) => {
-    socket.on("error", () => {});
-    socket.resume();
-    socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n");
-  });
-  const port = await listen(server);
-  const tab = new Client(connect({ port, host }));
-  const deaf = new Client(connect({ port, host, allowHalfOpen: true })); // never ends its own side
-  for (const client of [tab, deaf]) {
-    client.send("/hmr", "connection: upgrade", "upgrade: echo");
-    await client.gets(/101/);
-  }
+  const { server, port, connect } = await serving(shutdown);
+  server.on("upgrade", echo);
+  const tab = connect();
+  const deaf = new Client(connectTcp({ port, host, allowHalfOpen: true })); // never ends its own side
+  for (const client of [tab, deaf]) await client.ask("/hmr", /101/, ...UPGRADE);
   const work = gate();
   shutdown.track(work.promise);
   await stop(shutdown);
@@ -350,12 +318,8 @@ if (runtime !== "bun") { // whose node:http does not show that a head has begun
   for (const first of ["a new connection", "a kept-alive connection"]) {
     test(`attach: a head in two packets on ${first} is served while other work is in flight, ${runtime}`, async () => {
       const shutdown = quiet({ grace: 60_000 });
-      const server = shutdown.attach(createServer((_, response) => response.end("served;")));
-      const client = new Client(connect({ port: await listen(server), host }));
-      if (first === "a kept-alive connection") {
-        client.send("/");
-        await client.gets(/served;/);
-      }
+      const client = (await serving(shutdown, (_, response) => response.end("served;"))).connect();
+      if (first === "a kept-alive connection") await client.ask("/", /served;/);
       client.text = "";
       client.write("GET / HTTP/1.1\r\nho");
       await new Promise((resolve) => setTimeout(resolve, 50)); // until the server has read it

@@ -8,7 +8,7 @@ import { inspect } from "node:util";
 import type { GracefulShutdown } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { nextTurn, until } from "../_tools.ts";
-import { Client, gate, listen, quiet, schemes } from "./client.ts";
+import { Client, deliver, finish, gate, listen, quiet, schemes, serving, servingSlowly } from "./client.ts";
 
 test("onShutdown: callbacks run side by side once the listeners are closed, and are in flight until they end", async () => {
   const shutdown = quiet();
@@ -57,13 +57,10 @@ test("onShutdown: the delay comes first; a callback that is registered later is 
 test("onShutdown: a callback that fails is in the report, one that does not end is cut", async () => {
   const shutdown = quiet({ grace: 20 });
   const boom = new Error("boom");
-  shutdown.onShutdown(() => {
-    throw boom;
-  });
+  shutdown.onShutdown(() => assert.fail(boom));
   shutdown.onShutdown(() => Promise.reject(boom));
   shutdown.onShutdown(() => new Promise(() => {}), "endless");
-  shutdown.request();
-  const { ok, drained, remaining, errors } = await shutdown.finished;
+  const { ok, drained, remaining, errors } = await finish(shutdown);
   assert.deepEqual([ok, drained, remaining, errors], [false, false, ["endless"], [boom, boom]]);
 });
 
@@ -76,14 +73,12 @@ test("report: ok means drained without errors", async () => {
   for (const [name, step] of Object.entries(steps)) {
     const shutdown = quiet(name === "hangs" ? { grace: 20 } : {});
     shutdown.defer(step);
-    shutdown.request();
-    const { ok, drained, errors } = await shutdown.finished;
+    const { ok, drained, errors } = await finish(shutdown);
     assert.deepEqual([ok, drained, errors.length], [name === "works", true, name === "works" ? 0 : 1], name);
   }
   const cut = quiet({ grace: 5 });
   cut.track(new Promise(() => {}));
-  cut.request();
-  assert.equal((await cut.finished).ok, false);
+  assert.equal((await finish(cut)).ok, false);
 });
 
 test("ready: false until the service has started, and from the signal on", async () => {
@@ -96,12 +91,6 @@ test("ready: false until the service has started, and from the signal on", async
   shutdown.ready = true;
   assert.equal(shutdown.ready, false);
   await shutdown.finished;
-  assert.throws(() => quiet({ ready: "no" as never }), /ready must be a boolean, got "no"/);
-  assert.throws(() => quiet({ late: "maybe" as never }), {
-    name: "RangeError",
-    message: /late must be "serve" or "refuse"/,
-  });
-  assert.throws(() => quiet({ late: 5 as never }), { name: "TypeError", message: /late must be a string, got 5/ });
 });
 
 /** The codes and messages of the warnings that `fn` emits. */
@@ -119,8 +108,7 @@ async function warnings(fn: () => Promise<unknown>): Promise<{ code?: string; me
 async function shutDown(use: (shutdown: GracefulShutdown) => unknown): Promise<void> {
   const shutdown = quiet();
   await use(shutdown);
-  shutdown.request();
-  await shutdown.finished;
+  await finish(shutdown);
 }
 
 test("warning: a shutdown that nothing was tied to", async () => {
@@ -168,12 +156,11 @@ test("warning: a server of Deno.serve or Bun.serve whose requests go past handle
 });
 
 test("warning: a second signal that forces says which, how long after the first, and what was cut", async () => {
-  const emit = (name: string) => (process as { emit(name: string): boolean }).emit(name);
   const [warning, ...others] = await warnings(async () => {
     const shutdown = quiet({ signals: ["SIGTERM", "SIGINT"], debounce: 0 });
     for (let i = 0; i < 12; i++) shutdown.track(new Promise(() => {}), `job ${i}`);
-    emit("SIGTERM");
-    emit("SIGINT");
+    deliver("SIGTERM");
+    deliver("SIGINT");
     await shutdown.finished;
   });
   assert.equal(warning?.code, "INTERLOCK_FORCED");
@@ -185,8 +172,7 @@ test("warning: the end of grace forces, and what was cut is named", async () => 
   const [warning, ...others] = await warnings(async () => {
     const shutdown = quiet({ grace: 20 });
     shutdown.track(new Promise(() => {}), "endless");
-    shutdown.request();
-    await shutdown.finished;
+    await finish(shutdown);
   });
   assert.equal(warning?.code, "INTERLOCK_FORCED");
   assert.match(warning.message, /forced by the end of grace, 20 ms after the signal; cut: endless$/);
@@ -194,48 +180,32 @@ test("warning: the end of grace forces, and what was cut is named", async () => 
 });
 
 test("delay: a function is awaited before the listeners are closed, while answers send clients away", async () => {
-  const shutdown = quiet();
   const { promise, open } = gate();
   const own = quiet({ delay: (forced) => forced === own.forced ? promise : Promise.reject(new Error("not forced")) });
-  const server = own.attach(createServer((_, response) => response.end("done")));
-  const port = await listen(server);
+  const { server, connect } = await serving(own, (_, response) => response.end("done"));
   own.request();
   await nextTurn();
-  const client = new Client(schemes.http!.connect(port));
-  client.send("/");
-  await client.gets(/connection: close[^]*done/i);
+  await connect().ask("/", /connection: close[^]*done/i);
   assert.deepEqual([own.ready, server.listening], [false, true]);
   open();
   const { ok, errors } = await own.finished;
   assert.deepEqual([ok, errors, server.listening], [true, [], false]);
-  shutdown.request();
-  await shutdown.finished;
 });
 
 test("delay: a function that fails is in the report, and the shutdown goes on; grace bounds one that never ends", async () => {
   const boom = new Error("boom");
-  for (
-    const fail of [() => Promise.reject(boom), () => {
-      throw boom;
-    }]
-  ) { // deno-fmt-ignore
+  for (const fail of [() => Promise.reject(boom), () => assert.fail(boom)]) {
     const shutdown = quiet({ delay: fail });
     let cleaned = false;
     shutdown.defer(() => void (cleaned = true));
-    shutdown.request();
-    const { ok, errors } = await shutdown.finished;
+    const { ok, errors } = await finish(shutdown);
     assert.deepEqual([ok, errors, cleaned], [false, [boom], true]);
   }
   const shutdown = quiet({ grace: 20, delay: () => new Promise(() => {}) });
-  const server = shutdown.attach(createServer());
-  await listen(server);
-  shutdown.request();
-  const { ok, errors } = await shutdown.finished;
-  assert.deepEqual([ok, errors.map(String), server.listening], [
-    false,
-    ["TimeoutError: Cannot finish delay: the grace time is over"],
-    false,
-  ]);
+  const { server } = await serving(shutdown);
+  const { ok, errors } = await finish(shutdown);
+  assert.deepEqual([ok, server.listening], [false, false]);
+  assert.deepEqual(errors.map(String), ["TimeoutError: Cannot finish delay: the grace time is over"]);
   assert.throws(() => quiet({ delay: "x" as never }), TypeError);
 });
 
@@ -244,19 +214,17 @@ test("delay: a function that forced cancels is among what remains", async () => 
     new Promise((_, reject) => forced.addEventListener("abort", () => reject(forced.reason)));
   for (const [delay, label] of [[leave, "leave"], [(forced: AbortSignal) => leave(forced), "delay"]] as const) {
     const shutdown = quiet({ grace: 20, delay });
-    shutdown.request();
-    const { ok, drained, remaining, errors } = await shutdown.finished;
+    const { ok, drained, remaining, errors } = await finish(shutdown);
     assert.deepEqual([ok, drained, remaining, errors], [false, false, [label], []]);
   }
 });
 
 test("warning: a second signal during the clean-up names the step that it cuts", async () => {
-  const emit = (name: string) => (process as { emit(name: string): boolean }).emit(name);
   const [warning] = await warnings(async () => {
     const shutdown = quiet({ signals: ["SIGTERM"], debounce: 0 });
     shutdown.defer(() => {}, "close cache");
-    shutdown.defer(() => (emit("SIGTERM"), new Promise(() => {})), "close database");
-    emit("SIGTERM");
+    shutdown.defer(() => (deliver("SIGTERM"), new Promise(() => {})), "close database");
+    deliver("SIGTERM");
     await shutdown.finished;
   });
   assert.equal(warning?.code, "INTERLOCK_FORCED");
@@ -270,8 +238,7 @@ test("warning: it is printed when the shutdown is finished, as the process may e
   process.on("warning", listener);
   try {
     const shutdown = quiet();
-    shutdown.request();
-    await shutdown.finished;
+    await finish(shutdown);
     assert.deepEqual(seen, ["INTERLOCK_NOT_ATTACHED"]);
   } finally {
     process.off("warning", listener);
@@ -294,11 +261,9 @@ test("report: console.log shows it on at most ten lines, whatever happened", asy
 
 test("attach: disposing of a server whose listener is closed is no error", async () => {
   const shutdown = quiet();
-  const server = shutdown.attach(createServer());
-  await listen(server);
+  const { server } = await serving(shutdown);
   shutdown.onShutdown(() => server[Symbol.asyncDispose]());
-  shutdown.request();
-  assert.deepEqual((await shutdown.finished).errors, []);
+  assert.deepEqual((await finish(shutdown)).errors, []);
   await server[Symbol.asyncDispose]();
   assert.equal(server.listening, false);
 });
@@ -306,14 +271,12 @@ test("attach: disposing of a server whose listener is closed is no error", async
 for (const when of ["when the listener is closed", "after finished"]) {
   test(`attach: a server.close(callback) ${when} calls back without an error`, async () => {
     const shutdown = quiet();
-    const server = shutdown.attach(createServer());
-    await listen(server);
+    const { server } = await serving(shutdown);
     const closed = () => new Promise<unknown>((resolve) => server.close(resolve));
     let error: unknown = "none";
     if (when === "after finished") shutdown.defer(() => {});
     else shutdown.onShutdown(async () => error = await closed());
-    shutdown.request();
-    assert.equal((await shutdown.finished).ok, true);
+    assert.equal((await finish(shutdown)).ok, true);
     if (when === "after finished") error = await closed();
     assert.equal(error, undefined);
     // A server that listens again is closed again.
@@ -326,27 +289,17 @@ for (const when of ["when the listener is closed", "after finished"]) {
 
 test(`attach: a server that was closed before the signal does not hold the shutdown up, ${runtime}`, async () => {
   const shutdown = quiet();
-  const { promise, open } = gate();
-  const server = shutdown.attach(createServer(async (_, response) => {
-    await promise;
-    response.end("done");
-  }));
-  const client = new Client(schemes.http!.connect(await listen(server)));
-  client.send("/");
-  await until(() => shutdown.active === 1);
+  const { server, slow, open } = await servingSlowly(shutdown);
   server.close();
   shutdown.request();
   open();
-  await client.gets(/done$/);
+  await slow.gets(/done/);
   const { ok } = await shutdown.finished;
   assert.deepEqual([ok, shutdown.forced.aborted, server.listenerCount("close")], [true, false, 0]);
 });
 
 test("webSocket: warns about an object that never notifies of its end", async () => {
-  const add = (socket: object) => () =>
-    shutDown((shutdown) => {
-      shutdown.webSocket(socket as never)();
-    });
+  const add = (socket: object) => () => shutDown((shutdown) => shutdown.webSocket(socket as never)());
   const silent = Object.assign(new EventEmitter(), { close() {}, disconnect() {} });
   const [warning] = await warnings(add(silent));
   assert.equal(warning?.code, "INTERLOCK_WEB_SOCKET");
@@ -389,15 +342,16 @@ test("attach: errors show how to mend the call", () => {
 
 test("attach: a server belongs to one shutdown, and is free when that is over", async () => {
   const [first, second] = [quiet(), quiet()];
-  const server = createServer();
+  const server = createServer((_, response) => response.end("done"));
   assert.equal(first.attach(server), server);
   assert.equal(first.attach(server), server);
   assert.throws(() => second.attach(server), { name: "TypeError", message: /belong to one GracefulShutdown only/ });
-  first.request();
-  assert.equal((await first.finished).ok, true);
+  assert.equal((await finish(first)).ok, true);
   second.attach(server);
   const frozen = Object.freeze(createServer());
   for (let i = 0; i < 2; i++) assert.throws(() => second.attach(frozen), TypeError);
-  second.request();
-  assert.equal((await second.finished).ok, true);
+  await new Client(schemes["http"]!.connect(await listen(server))).ask("/", /200 OK[^]*done/);
+  assert.equal(server.listening, true);
+  assert.equal((await finish(second)).ok, true);
+  assert.equal(server.listening, false);
 });

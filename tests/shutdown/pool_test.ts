@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type GracefulShutdown, Pool } from "../../mod.ts";
 import { test } from "../_test.ts";
 import { deferred, flushMicrotasks, states, watch } from "../_tools.ts";
-import { gate, quiet } from "./client.ts";
+import { finish, gate, quiet } from "./client.ts";
 
 test("attach(pool): running and queued calls are in flight, and new ones are refused from the signal on", async () => {
   const shutdown = quiet();
@@ -34,8 +34,7 @@ test("attach(pool): when forced it is cancelled with that reason, and named in w
       })
     ));
     const queued = watch(pool.run(() => assert.fail("it was queued")));
-    shutdown.request();
-    const { remaining, errors, ok } = await shutdown.finished;
+    const { remaining, errors, ok } = await finish(shutdown);
     assert.deepEqual([remaining, errors, ok], [[label], [], false]);
     await flushMicrotasks();
     assert.deepEqual([running.reason, queued.reason], [shutdown.forced.reason, shutdown.forced.reason]);
@@ -61,8 +60,7 @@ test("attach(pool): failures that nothing has observed are errors of the report,
   const boom = new Error("boom");
   await assert.rejects(pool.run(() => Promise.reject(new Error("observed"))));
   await pool.createTask(() => Promise.reject(boom));
-  shutdown.request();
-  assert.deepEqual((await shutdown.finished).errors, [boom]);
+  assert.deepEqual((await finish(shutdown)).errors, [boom]);
 });
 
 test("attach(pool): detach undoes it, and so does the disposal", async () => {

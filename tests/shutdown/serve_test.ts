@@ -3,21 +3,15 @@
  */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { nodeListener } from "../../examples/graceful/node_adapter.ts";
-import {
-  type BunServerLike,
-  type DenoServerLike,
-  GracefulShutdown,
-  type GracefulShutdownOptions,
-  type WebSocketLike,
-} from "../../mod.ts";
+import type { BunServerLike, DenoServerLike, GracefulShutdown, WebSocketLike } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { deferred, nextTurn, until } from "../_tools.ts";
-import { gate, isFree, stop } from "./client.ts";
+import { finish, gate, isFree, listen, quiet, stop } from "./client.ts";
 
 type Handler = (request: Request) => Promise<Response>;
 interface DenoGlobal {
@@ -45,9 +39,7 @@ async function serve(shutdown: GracefulShutdown, handler: Handler): Promise<numb
   if (runtime === "bun") {
     return shutdown.attach(Bun.serve({ port: 0, hostname, fetch: shutdown.handler(handler), error: failed })).port;
   }
-  const server = shutdown.attach(createServer(nodeListener((request) => handler(request).catch(failed))));
-  await new Promise<void>((listening) => server.listen(0, hostname, listening));
-  return (server.address() as AddressInfo).port;
+  return await listen(shutdown.attach(createServer(nodeListener((request) => handler(request).catch(failed)))));
 }
 
 function failed(): Response {
@@ -103,10 +95,6 @@ function pieces(): {
   };
 }
 
-function quiet(options?: GracefulShutdownOptions): GracefulShutdown {
-  return new GracefulShutdown({ signals: [], idle: 20, ...options });
-}
-
 test(`serve: a short answer keeps its length, also for HEAD, ${runtime}`, async () => {
   const shutdown = quiet();
   const port = await serve(shutdown, () => Promise.resolve(new Response("hello")));
@@ -118,8 +106,7 @@ test(`serve: a short answer keeps its length, also for HEAD, ${runtime}`, async 
   await wire.until(/\r\n\r\n$/);
   assert.match(wire.text, /^HTTP\/1.1 200 /);
   await until(() => shutdown.active === 0);
-  shutdown.request();
-  assert.equal((await shutdown.finished).drained, true);
+  assert.equal((await finish(shutdown)).drained, true);
   await wire.closed;
 });
 
@@ -156,7 +143,7 @@ test(`serve: a stream is in flight until its end, and the listener is closed mea
 });
 
 test(`serve: a request that is on its way at the signal is answered, ${runtime}`, async () => {
-  const shutdown = new GracefulShutdown({ signals: [] });
+  const shutdown = quiet({ idle: 100 });
   const wire = new Wire(await serve(shutdown, () => Promise.resolve(new Response("done"))), "GET /first HTTP/1.1");
   await wire.until(/done(\r\n0\r\n\r\n)?$/); // chunked on Node
   wire.send("GET /second HTTP/1.1");
@@ -180,8 +167,7 @@ test(`serve: a client that goes away is not waited for, ${runtime}`, async () =>
     if (!cancelled()) send("more");
     return shutdown.active === 0;
   });
-  shutdown.request();
-  assert.equal((await shutdown.finished).drained, true);
+  assert.equal((await finish(shutdown)).drained, true);
 });
 
 test(`serve: an error in the handler is the server's to answer, and is not in flight afterwards, ${runtime}`, async () => {
@@ -191,8 +177,7 @@ test(`serve: an error in the handler is the server's to answer, and is not in fl
   await wire.until(/failed/);
   assert.match(wire.text, /^HTTP\/1.1 500 /);
   await until(() => shutdown.active === 0);
-  shutdown.request();
-  assert.equal((await shutdown.finished).drained, true);
+  assert.equal((await finish(shutdown)).drained, true);
   await wire.end();
 });
 
@@ -218,8 +203,7 @@ test(`serve: an upload that dribbles in after its answer counts for at most a se
   const dribble = setInterval(() => wire.socket.destroyed || wire.socket.write("x"), 20);
   try {
     await wire.until(/early/);
-    shutdown.request();
-    const { ok, remaining } = await shutdown.finished;
+    const { ok, remaining } = await finish(shutdown);
     assert.deepEqual([ok, remaining], [true, []]);
   } finally {
     clearInterval(dribble);
@@ -237,8 +221,7 @@ test(`serve: what is left at the end is cut, ${runtime}`, async () => {
   send("one");
   await wires[0]!.until(/one/);
   await until(() => shutdown.active === 2);
-  shutdown.request();
-  const { drained, remaining } = await shutdown.finished;
+  const { drained, remaining } = await finish(shutdown);
   assert.deepEqual([drained, remaining.toSorted()], [false, ["GET /never", "GET /stream"]]);
   await Promise.all(wires.map((wire) => wire.closed));
   assert.doesNotMatch(wires[0]!.text, /\r\n0\r\n\r\n$/);
@@ -252,8 +235,7 @@ test(`serve: a large body that is no stream is in flight while it is sent, ${run
   wire.socket.pause();
   for (let i = 0; i < 20; i++) await nextTurn(); // what fits into buffers is sent
   assert.deepEqual(shutdown.labels, ["GET /large"]);
-  shutdown.request();
-  const { drained, remaining } = await shutdown.finished;
+  const { drained, remaining } = await finish(shutdown);
   wire.socket.destroy();
   assert.deepEqual([drained, remaining], [false, ["GET /large"]]);
 });
@@ -335,8 +317,7 @@ if (runtime === "deno") {
         return wire.text.slice(0, 12);
       });
       await until(() => requests > 4);
-      shutdown.request();
-      const { ok, remaining } = await shutdown.finished;
+      const { ok, remaining } = await finish(shutdown);
       assert.deepEqual([ok, remaining], [true, []]);
       assert.deepEqual(await Promise.all(clients), ["HTTP/1.1 200", "HTTP/1.1 200"]);
     });
@@ -386,8 +367,7 @@ if (runtime === "deno") {
     const wire = new Wire(port);
     wire.socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 500\r\n\r\na");
     await until(() => shutdown.active === 1);
-    shutdown.request();
-    const { remaining } = await shutdown.finished;
+    const { remaining } = await finish(shutdown);
     assert.deepEqual(remaining, ["POST /"]);
     await until(() => isFree(port));
     wire.socket.destroy();
@@ -403,8 +383,7 @@ if (runtime === "deno") {
     assert.match(wire.text, /content-length: 12000000\r\n/i);
     wire.socket.pause();
     for (let i = 0; i < 20; i++) await nextTurn(); // what fits into buffers is sent
-    shutdown.request();
-    assert.deepEqual((await shutdown.finished).remaining, ["GET /"]);
+    assert.deepEqual((await finish(shutdown)).remaining, ["GET /"]);
     wire.socket.resume();
     await wire.closed;
     assert.ok(wire.text.length < 12_000_000);
@@ -418,8 +397,7 @@ if (runtime === "deno") {
     const port = await serve(shutdown, () => new Promise(() => {}));
     const wire = new Wire(port, "GET /never HTTP/1.1");
     await until(() => shutdown.active === 1);
-    shutdown.request();
-    await shutdown.finished;
+    await finish(shutdown);
     process.off("uncaughtException", listener);
     await wire.closed;
     assert.deepEqual(uncaught, []);

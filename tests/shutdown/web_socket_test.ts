@@ -2,11 +2,21 @@
 import assert from "node:assert/strict";
 import { WebSocket, WebSocketServer } from "ws";
 import { test } from "../_test.ts";
-import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { flushMicrotasks } from "../_tools.ts";
-import { Client, gate, host, listen, quiet } from "./client.ts";
+import { Client, finish, gate, host, quiet, serving } from "./client.ts";
+
+/** A WebSocket that reports its end in `close`, which gets the code. */
+function closing(close: (code?: number) => void) {
+  const socket = Object.assign(new EventTarget(), {
+    close(code?: number) {
+      close(code);
+      socket.dispatchEvent(new globalThis.Event("close"));
+    },
+  });
+  return socket;
+}
 
 test("GracefulShutdown: WebSockets are told with 1001, after the signal's listeners, and counted until closed", async () => {
   const shutdown = quiet();
@@ -37,8 +47,7 @@ test("GracefulShutdown: WebSockets that don't close are cut; one that throws har
     },
   }, "throws");
   shutdown.webSocket({ close() {}, terminate: () => cut.push("terminated") }, "stays");
-  shutdown.request();
-  const { remaining, errors } = await shutdown.finished;
+  const { remaining, errors } = await finish(shutdown);
   assert.deepEqual([remaining, cut], [["throws", "stays"], ["terminated"]]);
   assert.deepEqual(errors, [boom, boom]);
 });
@@ -68,15 +77,7 @@ test("GracefulShutdown: a WebSocket that opens while the listener is about to cl
   shutdown.handler(() => new Response());
   shutdown.attach({ shutdown: () => Promise.resolve(void events.push("listener")) });
   shutdown.request();
-  const sockets = ["late", "gone"].map((name) => {
-    const socket = Object.assign(new EventTarget(), {
-      close() {
-        events.push(name);
-        socket.dispatchEvent(new globalThis.Event("close"));
-      },
-    });
-    return socket;
-  });
+  const sockets = ["late", "gone"].map((name) => closing(() => events.push(name)));
   for (const socket of sockets) shutdown.webSocket(socket);
   sockets[1]!.dispatchEvent(new globalThis.Event("close"));
   assert.equal((await shutdown.finished).ok, true);
@@ -86,16 +87,11 @@ test("GracefulShutdown: a WebSocket that opens while the listener is about to cl
 test("GracefulShutdown: the platform's own WebSocket, which knows no 1001, is closed", async () => {
   const shutdown = quiet();
   const codes: (number | undefined)[] = [];
-  const socket = Object.assign(new EventTarget(), {
-    close(code?: number) {
-      codes.push(code);
-      if (code !== undefined && code !== 1000) throw new DOMException("not that one", "InvalidAccessError");
-      socket.dispatchEvent(new globalThis.Event("close"));
-    },
-  });
-  shutdown.webSocket(socket);
-  shutdown.request();
-  const { drained, errors } = await shutdown.finished;
+  shutdown.webSocket(closing((code) => {
+    codes.push(code);
+    if (code !== undefined && code !== 1000) throw new DOMException("not that one", "InvalidAccessError");
+  }));
+  const { drained, errors } = await finish(shutdown);
   assert.deepEqual([drained, errors, codes], [true, [], [1001, undefined]]);
 });
 
@@ -149,15 +145,8 @@ test("GracefulShutdown: a WebSocket's own close that fails is listed, and the so
   for (const close of [() => Promise.reject(boom), () => assert.fail(boom)]) {
     const shutdown = quiet();
     const codes: (number | undefined)[] = [];
-    const socket = Object.assign(new EventTarget(), {
-      close(code?: number) {
-        codes.push(code);
-        socket.dispatchEvent(new globalThis.Event("close"));
-      },
-    });
-    shutdown.webSocket(socket, { close });
-    shutdown.request();
-    const { drained, errors } = await shutdown.finished;
+    shutdown.webSocket(closing((code) => codes.push(code)), { close });
+    const { drained, errors } = await finish(shutdown);
     assert.deepEqual([drained, errors, codes], [true, [boom], [1001]]);
   }
 });
@@ -184,15 +173,14 @@ test("GracefulShutdown: WebSockets that are closed are dropped without being tol
 
 test("GracefulShutdown: an upgraded socket is ended, and is in flight once until it is closed; a Duplex too", async () => {
   const shutdown = quiet({ grace: 60_000 });
-  const server = shutdown.attach(createServer());
+  const { server, port } = await serving(shutdown);
   server.on("upgrade", (_request, socket: Socket) => {
     socket.resume();
     socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n");
     shutdown.webSocket(socket, "raw");
   });
-  const client = new Client(connect({ port: await listen(server), host, allowHalfOpen: true }));
-  client.send("/", "connection: upgrade", "upgrade: echo");
-  await client.gets(/101/);
+  const client = new Client(connect({ port, host, allowHalfOpen: true }));
+  await client.ask("/", /101/, "connection: upgrade", "upgrade: echo");
   const duplex = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
   shutdown.webSocket(duplex, { label: "duplex", close: () => duplex.destroy() });
   assert.deepEqual(shutdown.labels, ["raw", "duplex"]);
@@ -206,14 +194,14 @@ test("GracefulShutdown: an upgraded socket is ended, and is in flight once until
 
 test("GracefulShutdown: a WebSocket of the package ws is in flight once", async () => {
   const shutdown = quiet();
-  const server = shutdown.attach(createServer());
+  const { server, port } = await serving(shutdown);
   const counted = new Promise<void>((resolve) => {
     new WebSocketServer({ server }).on("connection", (socket) => {
       shutdown.webSocket(socket);
       resolve();
     });
   });
-  const client = new WebSocket(`ws://${host}:${await listen(server)}`);
+  const client = new WebSocket(`ws://${host}:${port}`);
   const closed = new Promise((resolve) => client.on("close", resolve));
   await counted;
   assert.deepEqual(shutdown.labels, ["WebSocket"]);
