@@ -1,10 +1,8 @@
-/** Pool, in server run-times only: asynchronous context and unhandled rejections. */
+/** Pool: the asynchronous context in which functions and sources run. */
 import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
-import process from "node:process";
-import { Pool, RateLimiter, TaskGroup } from "../../mod.ts";
+import { Pool, RateLimiter } from "../../mod.ts";
 import { test } from "../_test.ts";
-import { nextTurn } from "../_tools.ts";
 
 test("Pool: callbacks run in the asynchronous context of the caller", async () => {
   const user = new AsyncLocalStorage<string>();
@@ -60,38 +58,4 @@ test("Pool.map: source and function run in the context of map's caller, also whe
       assert.deepEqual(new Set(seen), new Set(["caller"]));
     }
   }
-});
-
-test("Pool: an unobserved failure is no unhandled rejection", async () => {
-  const unhandled: unknown[] = [];
-  const listener = (reason: unknown) => void unhandled.push(reason);
-  process.on("unhandledRejection", listener);
-  try {
-    const pool = new Pool(1);
-    await pool.createTask(() => Promise.reject(new Error("work failed")));
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    assert.deepEqual(unhandled, []);
-    await assert.rejects(pool.join(), /work failed/);
-  } finally {
-    process.off("unhandledRejection", listener);
-  }
-});
-
-test("Pool.map and TaskGroup: any number of functions may listen to the signal that they share", async () => {
-  const warnings: Error[] = [];
-  const listener = (warning: Error) => void warnings.push(warning);
-  process.on("warning", listener);
-  const listen = (signal: AbortSignal) => {
-    signal.addEventListener("abort", () => {});
-    return nextTurn();
-  };
-  const items = Array.from({ length: 20 });
-  await new Pool(20).map(items, (_, _index, signal) => listen(signal)).toArray();
-  const group = new TaskGroup();
-  for (const _ of items) group.run(listen);
-  await group.join();
-  await nextTurn();
-  process.off("warning", listener);
-  assert.deepEqual(warnings.filter(({ name }) => name === "MaxListenersExceededWarning"), []);
 });
