@@ -178,40 +178,6 @@ test("Pool.map: a failure is thrown once, to the first that asks for it", async 
   await pool.join();
 });
 
-test("Pool.map: at the first error toArray aborts the rest, awaits its end, and throws the error bare", async () => {
-  const pool = new Pool(3);
-  const { state, items } = source(100);
-  const error = new Error("third item");
-  let running = 0, reason: unknown;
-  await rejectsWith(
-    pool.map(items(), async (n, _, signal) => {
-      running++;
-      signal.addEventListener("abort", () => reason = signal.reason);
-      await nextTurn();
-      if (n === 2) {
-        running--;
-        throw error;
-      }
-      await nextTurn();
-      running--;
-    }).toArray(),
-    error,
-  );
-  assert.deepEqual([running, reason, state.closed, pool.active], [0, error, 1, 0]);
-  assert.ok(state.pulled < 10);
-  await pool.join(); // it was thrown to toArray
-  const reason2 = new Error("stop");
-  const stopped = pool.map(
-    [1],
-    (_, __, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
-  ).toArray();
-  const watched = watch(stopped);
-  await flushMicrotasks();
-  pool.cancel(reason2);
-  await rejectsWith(watched.promise, reason2);
-  await pool.join();
-});
-
 test("Pool.map: a map that was never read makes join throw, once", async () => {
   const pool = new Pool(2, { name: "crawler" });
   pool.map([1], () => assert.fail("called"));

@@ -2,17 +2,8 @@
 import assert from "node:assert/strict";
 import { Pool, RateLimiter } from "../../mod.ts";
 import { test } from "../_test.ts";
-import {
-  CountingController,
-  deferred,
-  flushMicrotasks,
-  nextTurn,
-  rejectsWith,
-  states,
-  until,
-  watch,
-} from "../_tools.ts";
-import { later, source } from "./_sources.ts";
+import { nextTurn, rejectsWith, states, until, watch } from "../_tools.ts";
+import { later } from "./_sources.ts";
 
 const fulfilled = <T>(value: T) => ({ status: "fulfilled", value });
 const rejected = (reason: unknown) => ({ status: "rejected", reason });
@@ -34,46 +25,6 @@ test("Pool.map in one call: the results in the order of the items, of any kind o
   }
   assert.deepEqual(await Pool.map([], 1, double), []);
   assert.deepEqual(await Pool.map("abc", Infinity, (letter) => letter.toUpperCase()), ["A", "B", "C"]);
-});
-
-test("Pool.map in one call: the first failure aborts the rest, whose end is awaited, and comes out", async () => {
-  const { state, items } = source(100);
-  const error = new Error("third item");
-  const ends = [deferred(), deferred()];
-  const reasons: unknown[] = [];
-  const mapping = watch(Pool.map(items(), 3, async (n, _, signal) => {
-    if (n === 2) throw error;
-    await ends[n]!.promise;
-    reasons.push(signal.reason);
-    throw new Error("a later failure");
-  }));
-  await flushMicrotasks();
-  ends[0]!.resolve();
-  assert.equal(await states([mapping]), "pending"); // another function runs
-  ends[1]!.resolve();
-  assert.equal(await states([mapping]), "rejected");
-  assert.deepEqual([mapping.reason, reasons], [error, [error, error]]);
-  assert.deepEqual([state.pulled, state.closed], [3, 1]);
-});
-
-test("Pool.map in one call: its signal ends it, before and while functions run; no listener stays", async () => {
-  const reason = new Error("the user left");
-  await rejectsWith(Pool.map([1], 1, () => assert.fail(), { signal: AbortSignal.abort(reason) }), reason);
-  const controller = new CountingController();
-  const end = deferred();
-  let aborted = 0;
-  const calls: number[] = [];
-  const mapping = watch(Pool.map([0, 1, 2, 3], 2, async (n, _, signal) => {
-    calls.push(n);
-    signal.addEventListener("abort", () => aborted++);
-    await end.promise;
-  }, { signal: controller.signal }));
-  await flushMicrotasks();
-  controller.abort(reason);
-  assert.equal(await states([mapping]), "pending");
-  end.resolve();
-  assert.equal(await states([mapping]), "rejected");
-  assert.deepEqual([mapping.reason, calls, aborted, controller.listeners], [reason, [0, 1], 2, 0]);
 });
 
 test("Pool.map in one call: bad arguments reject with the errors of new Pool and pool.map", async () => {

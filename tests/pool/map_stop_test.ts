@@ -1,6 +1,6 @@
 /** Pool.map: stopped by its signal, its pool, its reader or a misbehaving source. */
 import assert from "node:assert/strict";
-import { ClosedError, Pool } from "../../mod.ts";
+import { Pool } from "../../mod.ts";
 import { test } from "../_test.ts";
 import {
   CountingController,
@@ -76,21 +76,6 @@ test("Pool.map: its signal ends it with the bare reason", async () => {
   await rejectsWith(read.promise, reason);
   assert.deepEqual([state.closed, controller.listeners, pool.active], [1, 0, 0]);
   await rejectsWith(pool.map([1], (n) => n, { signal: controller.signal }).next(), reason);
-});
-
-test("Pool.map: cancelling the pool ends it with the reason", async () => {
-  const pool = new Pool(2);
-  const map = pool.map(
-    [1, 2, 3],
-    (_, __, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
-  );
-  const read = watch(map.next());
-  await flushMicrotasks();
-  const reason = new Error("stop");
-  pool.cancel(reason);
-  await rejectsWith(read.promise, reason);
-  await pool.join();
-  assert.throws(() => pool.map([1], (n) => n), ClosedError);
 });
 
 test("Pool.map: an iterator that misbehaves ends the map, and keeps no slot", async () => {

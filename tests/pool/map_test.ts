@@ -3,25 +3,8 @@ import assert from "node:assert/strict";
 import { type MapResults, Pool } from "../../mod.ts";
 import { assertSoundPool } from "../sound/pool/pool.ts";
 import { test } from "../_test.ts";
-import { deferred, flushMicrotasks, nextTurn, until, watch } from "../_tools.ts";
+import { deferred, flushMicrotasks, nextTurn, watch } from "../_tools.ts";
 import { collect, later, slow, source } from "./_sources.ts";
-
-test("Pool.map: results in the order of the items, of any kind of source", async () => {
-  await using pool = new Pool(3);
-  const slowFirst = async (n: number, index: number, signal: AbortSignal) => {
-    assert.equal(signal.aborted, false);
-    assert.equal(n, index);
-    for (let i = 10 - n; i > 0; i--) await flushMicrotasks();
-    return n * 2;
-  };
-  const doubled = Array.from({ length: 10 }, (_, i) => 2 * i);
-  const items = doubled.map((n) => n / 2);
-  for (const given of [items, new Set(items), later(items), items.map((n) => Promise.resolve(n))]) {
-    assert.deepEqual(await collect(pool.map(given as Iterable<number>, slowFirst)), doubled);
-  }
-  assert.deepEqual(await collect(pool.map([], slowFirst)), []);
-  assert.deepEqual(await collect(pool.map("abc", (letter) => letter.toUpperCase())), ["A", "B", "C"]);
-});
 
 test("Pool.map: unordered results come as they are ready", async () => {
   await using pool = new Pool(3);
@@ -120,23 +103,6 @@ test("Pool.map: no slot stays empty while the reader waits for results", async (
   await left;
 });
 
-test("Pool.map: never more run than the pool has slots, also shared with other calls", async () => {
-  await using pool = new Pool(2);
-  let inside = 0, most = 0;
-  const work = async (n: number) => {
-    most = Math.max(most, ++inside);
-    await nextTurn();
-    inside--;
-    return n;
-  };
-  const [a, b] = await Promise.all([
-    collect(pool.map([1, 2, 3, 4, 5], work)),
-    collect(pool.map(later([6, 7, 8]), work)),
-    pool.run(() => work(0)),
-  ]);
-  assert.deepEqual([a, b, most], [[1, 2, 3, 4, 5], [6, 7, 8], 2]);
-});
-
 test("Pool.map: buffer bounds what is ahead of the reader, finished or in the making; it is never below the limit", async () => {
   for (const [limit, buffer, ahead] of [[2, 5, 5], [4, 1, 4], [4, undefined, 4], [3, 3, 3], [2, 100, 100]] as const) {
     for (const ordered of [true, false]) {
@@ -172,21 +138,6 @@ test("Pool.map: buffer Infinity has no back-pressure", async () => {
   const rest: number[] = [];
   for await (const n of results) rest.push(n);
   assert.deepEqual(rest, Array.from({ length: 999 }, (_, i) => i + 1));
-});
-
-test("Pool.map: a slow first item does not keep the slots empty when there is a buffer", async () => {
-  await using pool = new Pool(2);
-  let finish = () => {};
-  const { state, items } = source(20);
-  const results = pool.map(items(), (n) => n === 0 ? new Promise<number>((resolve) => finish = () => resolve(n)) : n, {
-    buffer: 10,
-  });
-  const first = results.next();
-  await flushMicrotasks();
-  assert.equal(state.pulled, 10);
-  finish();
-  assert.equal((await first).value, 0);
-  assert.deepEqual(await results.toArray(), Array.from({ length: 19 }, (_, i) => i + 1));
 });
 
 test("Pool.map: toArray gives all results in the order of the items, whatever ordered is, without back-pressure", async () => {
@@ -241,38 +192,6 @@ test("Pool.map: a map of a paused pool is queued once, with one item, and goes o
   assert.deepEqual([state.pulled, pool.waiting, pool.active], [1, 1, 0]);
   pool.limit = 2;
   assert.deepEqual(await all, [0, 1, 2, 3, 4]);
-});
-
-test("Pool.map: paused in the middle, it goes on where it was", async () => {
-  await using pool = new Pool(2);
-  const called: number[] = [];
-  const all = watch(
-    pool.map(Array.from({ length: 10 }, (_, i) => i), async (n) => {
-      called.push(n);
-      if (n === 3) pool.limit = 0;
-      await nextTurn();
-      return n;
-    }).toArray(),
-  );
-  await until(() => pool.limit === 0 && pool.active === 0);
-  for (let i = 0; i < 5; i++) await nextTurn();
-  assert.deepEqual([called.length, all.state], [4, "pending"]);
-  pool.limit = Infinity;
-  assert.equal((await all.promise).length, 10);
-});
-
-test("Pool.map: the limit is raised while it runs", async () => {
-  await using pool = new Pool(1);
-  const { state, items } = source(10);
-  const finish: (() => void)[] = [];
-  const all = pool.map(items(), (n) => new Promise<number>((resolve) => finish.push(() => resolve(n)))).toArray();
-  await flushMicrotasks();
-  assert.deepEqual([state.pulled, pool.active], [1, 1]);
-  pool.limit = Infinity;
-  await flushMicrotasks();
-  assert.deepEqual([state.pulled, pool.active], [10, 10]);
-  for (const end of finish) end();
-  await all;
 });
 
 test("Pool.map: waits in order with other calls, so that neither side starves", async () => {

@@ -1,7 +1,6 @@
 /** Priorities of the calls that wait for a slot. */
 import assert from "node:assert/strict";
 import { Pool, RateLimiter, type TaskOptions } from "../../mod.ts";
-import { assertSoundPool } from "../sound/pool/pool.ts";
 import { test } from "../_test.ts";
 import { deferred, flushMicrotasks, type Random, seeded, watch } from "../_tools.ts";
 
@@ -137,16 +136,3 @@ test("Pool: random priorities and cancellations are served as a sorted list is",
       assert.deepEqual(order, left.map(({ id }) => id));
     }
   }));
-
-test("Pool: cancelled calls leave nothing behind, whatever their priorities", async () => {
-  const { pool, order, run, free } = taken();
-  run("first", { priority: 1e9 });
-  for (let priority = 1; priority <= 1000; priority++) {
-    const controller = new AbortController();
-    run("cancelled", { priority, signal: controller.signal });
-    controller.abort();
-  }
-  assertSoundPool(pool);
-  await free();
-  assert.deepEqual(order, ["first"]);
-});
