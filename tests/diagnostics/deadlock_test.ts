@@ -119,6 +119,8 @@ test("deadlock: a pool nested in itself, where each of its slots is the run's ow
     await assert.rejects(nest(limit), /^DeadlockError: Cannot run in pool "pages": /);
     assert.deepEqual([pool.active, pool.waiting], [0, 0]);
   }
+  const mapping = new Pool(1);
+  await assert.rejects(mapping.map([1], () => mapping.run(() => {})).toArray(), DeadlockError);
   const pool = new Pool(2);
   const end = deferred();
   const other = pool.run(() => end.promise);

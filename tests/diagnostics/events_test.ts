@@ -11,6 +11,7 @@ import {
   Lock,
   Pool,
   QueueFullError,
+  RateLimiter,
   RwLock,
   Semaphore,
   TimeoutLock,
@@ -216,6 +217,27 @@ test("events of a pool: a wait for a slot, and the function's time as the hold",
     "release pool orders",
   ]);
   ledger.assertSettled();
+});
+
+test("events of a pool: every item of a map has a grant and a release, however the map ends", async () => {
+  for (const end of ["natural", "left", "failed", "cancelled"]) {
+    for (const rate of [undefined, new RateLimiter(100, 1)]) {
+      using ledger = new Ledger();
+      using recording = new Recording();
+      const pool = new Pool(2, { name, rate });
+      const map = pool.map([0, 1, 2, 3, 4, 5], async (n) => {
+        await Promise.resolve();
+        if (n === 2 && end === "failed") throw new Error("failed");
+        if (n === 2 && end === "cancelled") pool.cancel("stop");
+      });
+      if (end === "left") await map.next().then(() => map.return!());
+      else await map.toArray().catch(() => {});
+      await pool.join();
+      ledger.assertSettled();
+      const grants = recording.lines.filter((line) => line === "grant pool orders").length;
+      if (end === "natural") assert.equal(grants, 6);
+    }
+  }
 });
 
 test("events of a pool: the next call has its slot when the release is reported", async () => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { ClosedError, Pool } from "../../mod.ts";
 import { test } from "../_test.ts";
 import { CountingController, flushMicrotasks, rejectsWith, states, watch, withFakeTime } from "../_tools.ts";
-import { Job, jobs, startedOf } from "./_jobs.ts";
+import { Job } from "./_jobs.ts";
 
 test("Pool: an error whose name throws keeps no slot", async () => {
   const pool = new Pool(1);
@@ -28,25 +28,6 @@ test("Pool: an error whose name throws keeps no slot", async () => {
     await map.toArray().then(() => assert.fail(), (thrown) => assert.ok(Object.is(thrown, error)));
     assert.equal(pool.active, 0);
   }
-});
-
-test("Pool: queued calls are still served after close, and join waits for them", async () => {
-  const pool = new Pool(1);
-  const all = jobs(3);
-  const runs = all.map((job) => pool.run(job.fn));
-  await flushMicrotasks();
-  assert.equal(pool.closed, false);
-  pool.close();
-  assert.equal(pool.closed, true);
-  const joined = watch(pool.join());
-  for (const job of all) {
-    assert.equal(await states([joined]), "pending");
-    job.finish();
-    await flushMicrotasks();
-  }
-  await Promise.all(runs);
-  assert.equal(await states([joined]), "fulfilled");
-  assert.equal(startedOf(all), "xxx");
 });
 
 test("Pool: an unobserved failure is thrown by join, once; several in an AggregateError", async () => {

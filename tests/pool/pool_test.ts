@@ -11,36 +11,12 @@ import {
   rejectsWith,
   states,
   watch,
-  withFakeTime,
 } from "../_tools.ts";
 import { Job, jobs, startedOf } from "./_jobs.ts";
 
 async function rejectsName(promise: Promise<unknown>, name: string): Promise<void> {
   await assert.rejects(promise, (error: Error) => error.name === name);
 }
-
-test("Pool: of 3, ten tasks that sleep 0 to 9 units start at 0,0,0,0,1,2,3,5,7,9", () =>
-  withFakeTime(async (time) => {
-    const pool = new Pool(3);
-    const starts: number[] = [];
-    let now = 0;
-    const produce = (async () => {
-      for (let units = 0; units < 10; units++) {
-        await pool.createTask(async () => {
-          starts.push(now);
-          if (units > 0) await new Promise<void>((resolve) => setTimeout(resolve, units * 10));
-        });
-      }
-    })();
-    await flushMicrotasks();
-    for (now = 1; now <= 30; now++) {
-      time.advance(10);
-      await flushMicrotasks();
-    }
-    await produce;
-    await pool.join();
-    assert.deepEqual(starts, [0, 0, 0, 0, 1, 2, 3, 5, 7, 9]);
-  }));
 
 test("Pool: createTask applies back-pressure and resolves to a task that has started", async () => {
   const pool = new Pool(2);
@@ -123,17 +99,6 @@ test("Pool: the limit grows and shrinks while it works", async () => {
     assert.throws(() => new Pool(wrong as never), TypeError);
   }
   assert.equal(pool.limit, 1);
-});
-
-test("Pool: with Infinity, every function starts at once", async () => {
-  const pool = new Pool(Infinity);
-  const all = jobs(1000);
-  const runs = all.map((job) => pool.run(job.fn));
-  await flushMicrotasks();
-  assert.deepEqual([pool.limit, pool.active, pool.waiting], [Infinity, 1000, 0]);
-  for (const job of all) job.finish();
-  await Promise.all(runs);
-  assert.equal(pool.active, 0);
 });
 
 test("Pool: limit = 0 pauses: running functions go on, none starts until it is raised", async () => {
