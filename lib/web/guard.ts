@@ -5,13 +5,13 @@
  * @module
  */
 import { type Cancellation, type CancelOutcome, onCancel, reasonOf, timeoutError } from "../internal/cancellation.ts";
-import { promiseTry, type WaitLimits, withName } from "../internal/check.ts";
+import { admit, promiseTry, type WaitLimits, withName } from "../internal/check.ts";
 import { ASYNC_DISPOSE, DISPOSE } from "../internal/dispose.ts";
 import { hook } from "../internal/hook.ts";
 import { runtime } from "../internal/platform.ts";
 import { show } from "../internal/show.ts";
 import { LeaseLostError } from "../errors.ts";
-import type { Guard } from "../types.ts";
+import type { Guard, WaitOptions } from "../types.ts";
 import type { WebLockSpec } from "./options.ts";
 
 /** Proof of one hold, spent once. Another tab or worker can end the hold only by stealing the lock. */
@@ -22,7 +22,7 @@ export interface WebGuard extends Guard {
   release(): Promise<void>;
 }
 
-export class WebHold implements WebGuard {
+class WebHold implements WebGuard {
   // Once answered, the request is granted, refused or cancelled for good: a late grant is given back.
   #isAnswered = false;
   // #endHold is set exactly while the lock is held; the platform keeps the lock until it is called.
@@ -38,13 +38,9 @@ export class WebHold implements WebGuard {
   readonly #resolve: (guard: WebGuard | undefined) => void;
   readonly #reject: (reason: unknown) => void;
 
-  /** Asks for a hold. Resolves to undefined if `ifAvailable` and the lock is not free. */
-  static request(
-    spec: WebLockSpec,
-    limits: WaitLimits | undefined,
-    ifAvailable: boolean,
-  ): Promise<WebGuard | undefined> {
-    return new Promise((resolve, reject) => new WebHold(spec, resolve, reject).#request(limits, ifAvailable));
+  /** Asks for a hold. Resolves to undefined if the lock is not free, with a time-out of 0. */
+  static request(spec: WebLockSpec, limits: WaitLimits | undefined): Promise<WebGuard | undefined> {
+    return new Promise((resolve, reject) => new WebHold(spec, resolve, reject).#request(limits));
   }
 
   constructor(spec: WebLockSpec, resolve: (guard: WebGuard | undefined) => void, reject: (reason: unknown) => void) {
@@ -74,9 +70,10 @@ export class WebHold implements WebGuard {
     return this.release();
   }
 
-  #request(limits: WaitLimits | undefined, ifAvailable: boolean): void {
+  #request(limits: WaitLimits | undefined): void {
     hook?.begin(this);
     const { name, mode, locks } = this.#spec;
+    const ifAvailable = limits?.timeout === 0;
     if (limits !== undefined) {
       // A request that never waits needs no timer; errors show the caller's time-out.
       const timeout = ifAvailable ? Infinity : limits.timeout;
@@ -172,7 +169,17 @@ export class WebHold implements WebGuard {
 }
 show(WebHold, "Guard", ["held"]);
 
-/** The error of a request that timed out. */
-export function webTimeoutError(spec: WebLockSpec, timeout: number): Error {
+/** Waits in the platform's queue. */
+export async function acquire(spec: WebLockSpec, options: WaitOptions | undefined): Promise<WebGuard> {
+  const guard = await WebHold.request(spec, admit(options));
+  if (guard === undefined) throw webTimeoutError(spec, 0);
+  return guard;
+}
+
+export function tryAcquire(spec: WebLockSpec): Promise<WebGuard | undefined> {
+  return WebHold.request(spec, { signal: undefined, timeout: 0 });
+}
+
+function webTimeoutError(spec: WebLockSpec, timeout: number): Error {
   return timeoutError(spec.operation, timeout, hook?.holderOf(spec));
 }

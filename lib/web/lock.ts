@@ -8,9 +8,8 @@ import { checkOptions, checkString, must } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
 import { wrapFunction } from "../internal/wrap.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
-import type { WebGuard } from "./guard.ts";
+import { acquire, tryAcquire, type WebGuard } from "./guard.ts";
 import { checkWebName, readLocks, specOf, type WebLockMode, type WebLockOptions, type WebLockSpec } from "./options.ts";
-import { acquire, tryAcquire } from "./request.ts";
 
 /**
  * Mutual exclusion among all tabs and workers of an origin in a browser, and among all threads of a process in Deno and

@@ -59,15 +59,12 @@ export function checkWebName(name: unknown): asserts name is string {
 /** The manager of the options, or the platform's. */
 export function readLocks(className: string, options: WebRwLockOptions | undefined): WebLockManager {
   checkOptions(options);
-  const locks = options?.locks;
-  if (locks === undefined) return platformLocks(className);
+  const { navigator } = globalThis as { navigator?: { locks?: WebLockManager } };
+  const { locks = navigator?.locks } = options ?? {};
+  if (locks === undefined) {
+    const state = "this run-time has no navigator.locks (Deno, Node 24.5 or newer and HTTPS pages do); pass { locks }";
+    throw new SyncError(`Cannot make ${className}: ${state}`);
+  }
   must(typeof locks?.request === "function", "locks", "be a LockManager", locks);
   return locks;
-}
-
-function platformLocks(className: string): WebLockManager {
-  const { navigator } = globalThis as { navigator?: { locks?: WebLockManager } };
-  if (navigator?.locks !== undefined) return navigator.locks;
-  const state = "this run-time has no navigator.locks (Deno, Node 24.5 or newer and HTTPS pages do); pass { locks }";
-  throw new SyncError(`Cannot make ${className}: ${state}`);
 }

@@ -7,9 +7,8 @@ import { runHoldingRemotely } from "../internal/call_in.ts";
 import { show } from "../internal/show.ts";
 import { wrapFunction, type Wrapped } from "../internal/wrap.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
-import type { WebGuard } from "./guard.ts";
+import { acquire, tryAcquire, type WebGuard } from "./guard.ts";
 import { checkWebName, readLocks, specOf, type WebLockSpec, type WebRwLockOptions } from "./options.ts";
-import { acquire, tryAcquire } from "./request.ts";
 
 /** One side of a {@linkcode WebRwLock}. */
 export interface WebRwLockSide extends Acquirable<WebGuard> {
