@@ -10,37 +10,24 @@ import type { Command } from "../store/commands.ts";
 import { numbersOf } from "../store/replies.ts";
 import type { ScriptRunner } from "../store/script_runner.ts";
 import type { Script } from "../scripts/script.ts";
-import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate } from "./rate_store.ts";
+import type { RateStore, StartAnswer, StoredRate } from "./rate_store.ts";
 import { askAgain, change, giveBack, start } from "./scripts.ts";
 
-export class RedisRates implements RateStore {
-  readonly #runner: Pick<ScriptRunner, "run">;
-
-  constructor(runner: Pick<ScriptRunner, "run">) {
-    this.#runner = runner;
-  }
-
-  async start({ spec, starts, within }: StartRequest, command: Command): Promise<StartAnswer> {
-    const maxWait = within === Infinity ? "" : within < 0 ? -1 : Math.floor(within * 1000);
-    return startAnswer(await this.#run(start, spec, maxWait, starts, command));
-  }
-
-  async askAgain({ spec, starts }: StartRequest, number: number, command: Command): Promise<StartAnswer> {
-    return startAnswer(await this.#run(askAgain, spec, number, starts, command));
-  }
-
-  async giveBack({ spec, starts }: StartRequest, number: number): Promise<void> {
-    await this.#run(giveBack, spec, number, starts);
-  }
-
-  async change(rate: StoredRate, { starts = [], block = 0 }: RateChange, command: Command): Promise<void> {
-    await this.#run(change, rate, Math.ceil(block * 1000), starts, command);
-  }
-
+export function redisRates(runner: Pick<ScriptRunner, "run">): RateStore {
   /** @param argument The second one of the script; see there. */
-  #run(script: Script, { keys, budgets }: StoredRate, argument: number | string, starts: Starts, command?: Command) {
-    return this.#runner.run(script, keys, [textOf(budgets), argument, ...starts].map(String), command);
-  }
+  const run = (script: Script, rate: StoredRate, argument: number | string, starts: Starts, command?: Command) =>
+    runner.run(script, rate.keys, [textOf(rate.budgets), argument, ...starts].map(String), command);
+  return {
+    start: async ({ spec, starts, within }, command) => {
+      const maxWait = within === Infinity ? "" : within < 0 ? -1 : Math.floor(within * 1000);
+      return startAnswer(await run(start, spec, maxWait, starts, command));
+    },
+    askAgain: async ({ spec, starts }, number, command) =>
+      startAnswer(await run(askAgain, spec, number, starts, command)),
+    giveBack: async ({ spec, starts }, number) => void await run(giveBack, spec, number, starts),
+    change: async (rate, { starts = [], block = 0 }, command) =>
+      void await run(change, rate, Math.ceil(block * 1000), starts, command),
+  };
 }
 
 /** The limits, and the intervals in µs, below 0 for buckets. */

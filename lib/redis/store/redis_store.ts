@@ -13,8 +13,9 @@ import { inspect } from "../scripts/inspect.ts";
 import { channelsOf } from "../scripts/script.ts";
 import { acquire, release } from "../scripts/state_machine.ts";
 import { IDLE_KEPT, now } from "../times.ts";
-import { RedisRates } from "../rate/redis_rates.ts";
-import { acquireAnswer, inspectedPage, pushOf, releaseAnswer, renewedOf, restOf } from "./replies.ts";
+import type { RateStore } from "../rate/rate_store.ts";
+import { redisRates } from "../rate/redis_rates.ts";
+import { acquireAnswer, inspectedPage, readPush, releaseAnswer, renewedOf, restOf } from "./replies.ts";
 import type { Command } from "./commands.ts";
 import { ScriptRunner } from "./script_runner.ts";
 import type { AcquireAnswer, AcquireRequest, Renewal, Renewed, Store, StoredName, Was } from "./store.ts";
@@ -31,7 +32,7 @@ export class RedisStore extends ScriptRunner implements Store {
   readonly #clientName: string;
   /** The codes of its warnings so far. */
   readonly #warned = new Set<string>();
-  readonly rates = new RedisRates(this);
+  readonly rates: RateStore = redisRates(this);
   readonly subscribe: Store["subscribe"];
 
   constructor(backend: Backend) {
@@ -39,11 +40,10 @@ export class RedisStore extends ScriptRunner implements Store {
     this.#clientName = `this client (${backend.library ?? "a backend of your own"})`;
     if (backend.subscribe === undefined) return;
     this.subscribe = async ({ receive, resumed, ended }, prefix) => {
-      const onMessage = (message: string) => {
-        const push = pushOf(message);
-        if (push !== undefined) receive(push);
-      };
-      return await backend.subscribe!(channelsOf(prefix) + this.ids.process, onMessage, resumed, ended);
+      const onMessage = (message: string) => readPush(message, receive);
+      const stop = await backend.subscribe!(channelsOf(prefix) + this.ids.process, onMessage, resumed, ended);
+      this.#warned.delete(SUBSCRIPTION_CODE);
+      return stop;
     };
   }
 
@@ -58,10 +58,6 @@ export class RedisStore extends ScriptRunner implements Store {
     this.#warnOnce(SUBSCRIPTION_CODE, `${words}. Meanwhile ${SLOW_WORDS}.`);
   }
 
-  noteSubscribed(): void {
-    this.#warned.delete(SUBSCRIPTION_CODE);
-  }
-
   #warnOnce(code: string, message: string): void {
     if (this.#warned.has(code)) return;
     this.#warned.add(code);
@@ -69,15 +65,15 @@ export class RedisStore extends ScriptRunner implements Store {
   }
 
   async acquire(request: AcquireRequest, command: Command): Promise<AcquireAnswer> {
-    const { adopts, spec } = request;
-    const { holders, keys } = spec;
+    const { id, adopts, spec } = request;
+    const { holders, keys, settings: { ttl, owner = "" }, weight } = spec;
     const reply = adopts !== undefined
-      ? this.run(adopt, holdKeys(spec), adoptArguments(request, adopts), command)
+      ? this.run(adopt, holdKeys(spec), [id, adopts, String(ttl), owner, String(weight)], command)
       : this.run(acquire[holders], keys, acquireArguments(request), command);
     this.load(release[holders]); // before it is needed under maxmemory or at the end of a process
     const answer = acquireAnswer(request, await reply);
     // Over a slow connection, a first renewal that has to be sent twice may come too late.
-    if (now() - command.at > spec.settings.ttl / 6) this.load(renew);
+    if (now() - command.at > ttl / 6) this.load(renew);
     return answer;
   }
 
@@ -159,11 +155,6 @@ function acquireArguments({ id, waits, position, spec }: AcquireRequest): string
   const args = [memberOf(id, spec), String(ttl + IDLE_KEPT), channelsOf(prefix)];
   if (!waits || position > 0) args.push(waits ? String(position) : "");
   return args;
-}
-
-function adoptArguments({ id, spec: { settings, weight } }: AcquireRequest, adoptedId: string): string[] {
-  const { ttl, owner = "" } = settings;
-  return [id, adoptedId, String(ttl), owner, String(weight)];
 }
 
 /** The keys that exist as long as a hold: its state, and the lives if there may be several holders. */

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import type { Terms } from "../../../lib/internal/start_log.ts";
 import type { RateStore, StartAnswer, StartRequest, StoredRate } from "../../../lib/redis/rate/rate_store.ts";
-import { RedisRates } from "../../../lib/redis/rate/redis_rates.ts";
+import { redisRates } from "../../../lib/redis/rate/redis_rates.ts";
 import type { Script } from "../../../lib/redis/scripts/script.ts";
 import { MemoryStore } from "../../../lib/redis/store/memory_store.ts";
 import { deeply } from "../../_random.ts";
@@ -34,7 +34,7 @@ function startsOf({ budgets }: StoredRate, permits: number): number[] {
 }
 
 /** Runs scripts on `redis`, after `before`. */
-function runnerOf(redis: MemoryRedis, before: () => void): ConstructorParameters<typeof RedisRates>[0] {
+function runnerOf(redis: MemoryRedis, before: () => void): Parameters<typeof redisRates>[0] {
   return {
     run: (script: Script, keys: readonly string[], args: readonly string[]) => {
       before();
@@ -48,7 +48,7 @@ class Walk {
   readonly #time: FakeTime;
   readonly #redis = new MemoryRedis();
   readonly #zero = this.#redis.now;
-  readonly #stores: readonly [RedisRates, RateStore];
+  readonly #stores: readonly [RateStore, RateStore];
   readonly #rates: readonly StoredRate[];
   readonly #taken: Taken[] = [];
   #isSettled = false;
@@ -62,7 +62,7 @@ class Walk {
     this.#hasBudgets = random.below(2) === 0;
     this.#asks = random.below(3) > 0;
     const runner = runnerOf(this.#redis, () => this.#redis.now = this.#zero + performance.now() * 1000);
-    this.#stores = [new RedisRates(runner), new MemoryStore().rates];
+    this.#stores = [redisRates(runner), new MemoryStore().rates];
     this.#rates = Array.from({ length: 1 + random.below(3) }, () => {
       const numbers = () => ({ limit: 1 + random.below(8), interval: 1 + random.below(60) });
       if (!this.#hasBudgets) return { keys: KEYS, budgets: [{ kind: "window", ...numbers() }] };
@@ -190,7 +190,7 @@ test("walk: the scripts of a rate limit answer as the store in memory", async ()
 
 /** One caller's view of a rate limit in Redis: its calls take one start, or `permits`. */
 function callerOf(budget: Terms, redis = new MemoryRedis()) {
-  const rates = new RedisRates(runnerOf(redis, () => {}));
+  const rates = redisRates(runnerOf(redis, () => {}));
   const spec: StoredRate = { keys: KEYS, budgets: [budget] };
   const start = (within = Infinity, permits = 1) => rates.start({ spec, starts: [permits], within }, command());
   return {
@@ -236,7 +236,7 @@ test("a start given back with more than 200 behind it counts until its turn, the
 test("a bucket's start that comes too late for its caller is given back once, and a bucket keeps no list", async () => {
   const redis = new MemoryRedis();
   const rate: StoredRate = { keys: KEYS, budgets: [{ kind: "bucket", limit: 3, interval: 1e6 }] };
-  for (const store of [new RedisRates(runnerOf(redis, () => {})), new MemoryStore().rates]) {
+  for (const store of [redisRates(runnerOf(redis, () => {})), new MemoryStore().rates]) {
     const request = (within: number) => ({ spec: rate, starts: [1], within });
     const remaining = async () => (await store.start(request(-1), command())).remaining;
     const turns: number[] = [];
