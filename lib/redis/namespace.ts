@@ -11,10 +11,7 @@ import { onceFor } from "../internal/once.ts";
 import { RedisStore } from "./store/redis_store.ts";
 import type { Store } from "./store/store.ts";
 
-let count = 0;
-
 export class Namespace {
-  readonly #number = ++count;
   readonly prefix: string;
   readonly store: Store;
   readonly subscription: Subscription;
@@ -27,9 +24,9 @@ export class Namespace {
     this.renewer = new LeaseRenewer(store);
   }
 
-  /** For diagnostics: the key of the group of all resources that share their state in the store. */
-  groupKeyOf(keys: readonly [string, ...string[]]): string {
-    return `${this.#number} ${keys[0]}`;
+  /** For diagnostics: what all resources have in common that share their state in the store. */
+  sharedStateOf(keys: readonly [string, ...string[]]): string {
+    return `${this.store.ids.process} ${keys[0]}`;
   }
 }
 

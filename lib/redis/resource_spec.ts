@@ -49,7 +49,7 @@ export function specOf(
 ): ResourceSpec {
   const keys = keysOf(settings.prefix, ...stored);
   const { limit, weight = 1 } = several ?? { limit: 1 };
-  const facts = { isRemote: true, isExclusive: weight === limit, sharedState: namespace.groupKeyOf(keys) };
+  const facts = { isRemote: true, isExclusive: weight === limit, sharedState: namespace.sharedStateOf(keys) };
   const holders = several === undefined ? "one" : "weighted";
   return { namespace, keys, holders, settings, resource: { ...resource, ...facts }, what, weight, limit };
 }

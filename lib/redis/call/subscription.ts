@@ -11,7 +11,7 @@ import { onCancel } from "../../internal/cancellation.ts";
 import { exposeState } from "../../internal/state.ts";
 import { Timer } from "../../internal/timer.ts";
 import { codeOf, messageOf } from "../errors.ts";
-import type { Push, Store, Unsubscribe } from "../store/store.ts";
+import type { Store, Unsubscribe } from "../store/store.ts";
 import { GAP_SPREAD, LINGER, now, SINGLE_COMMAND, SUBSCRIPTIONS_APART, UNSUBSCRIBED_AFTER } from "../times.ts";
 
 /** A waiter to notify. */
@@ -58,7 +58,10 @@ export class Subscription {
   /** Why the last attempt failed, and when the next one may begin. */
   #failure: unknown;
   #notBefore = -Infinity;
-  readonly #linger = new Timer(() => this.#retire());
+  readonly #linger = new Timer(() => {
+    this.#end();
+    this.#noteWorking();
+  });
 
   static {
     exposeState(Subscription, (one) => [one.#listeners, one.#queues, one.#linger]);
@@ -68,7 +71,12 @@ export class Subscription {
     this.#store = store;
     this.#prefix = prefix;
     this.#isUnavailable = store.subscribe === undefined;
-    onCancel({ signal: store.closing }, () => this.#close());
+    onCancel({ signal: store.closing }, () => {
+      this.#isUnavailable = true;
+      this.#linger.clear();
+      this.#current = undefined; // the adapter closes the connections that it opened
+      this.#checkTurns(Infinity);
+    });
   }
 
   /** Whether there is a subscription. A connection that is down resumes, or the server does not know it. */
@@ -147,7 +155,7 @@ export class Subscription {
     const attempt = this.#current = { until: now() + SINGLE_COMMAND * 2 ** this.#unconfirmed };
     this.#unsubscribedSince = Math.min(this.#unsubscribedSince, now());
     const listener = {
-      receive: ({ id, fence }: Push) => this.#listeners.get(id)?.granted(fence),
+      receive: (id: string, fence: number) => this.#listeners.get(id)?.granted(fence),
       resumed: () => this.#resumed(attempt),
       ended: () => this.#ended(attempt),
     };
@@ -162,7 +170,6 @@ export class Subscription {
     this.#current.stop = stop;
     this.#unconfirmed = 0;
     this.#noteWorking();
-    this.#store.noteSubscribed?.();
     this.gaps++;
     // A hand-off may have come before the confirmation, but only to the first waiter of a queue.
     for (const queue of this.#queues.keys()) this.checkFirstOf(queue);
@@ -209,24 +216,10 @@ export class Subscription {
     if (this.#listeners.size === 0 && this.live) this.#linger.set(now() + LINGER);
   }
 
-  /** Ends a subscription that is no longer needed. */
-  #retire(): void {
-    this.#end();
-    this.#noteWorking();
-  }
-
   #end(): void {
     const stop = this.#current?.stop;
     this.#current = undefined;
     void stopQuietly(stop);
-  }
-
-  /** Ends the subscription with its client. The adapter closes the connections that it opened. */
-  #close(): void {
-    this.#isUnavailable = true;
-    this.#linger.clear();
-    this.#current = undefined;
-    this.#checkTurns(Infinity);
   }
 }
 

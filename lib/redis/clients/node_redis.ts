@@ -9,7 +9,7 @@ import { StateError } from "../errors.ts";
 import { adapter, checkClient, checkPush, refuse } from "./adapter.ts";
 import type { Backend, ClientOptions, Subscribe } from "./backend.ts";
 import { isNodeRedis4 } from "./libraries.ts";
-import { Callbacks, type Emitter, MainConnection } from "./main_connection.ts";
+import { type Emitter, MainConnection } from "./main_connection.ts";
 
 /** The members of a client that `nodeRedis` uses. */
 export interface NodeRedisClient {
@@ -83,13 +83,13 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
     if (backend.failure !== undefined) answer.then(() => backend.failure = undefined, () => {});
     return answer;
   };
-  const [main, gaps] = [new MainConnection(), new Callbacks()];
+  const main = new MainConnection();
   const backend = {
     evalsha: (sha: string, keys: string[], args: string[]) =>
       send(() => targetClient().evalSha(sha, { keys, arguments: args })),
     eval: (script: string, keys: string[], args: string[]) =>
       send(() => targetClient().eval(script, { keys, arguments: args })),
-    ...push && { subscribe: isCluster ? clusterSubscriber(events, gaps) : subscriber(client, main, noteFailure) },
+    ...push && { subscribe: isCluster ? clusterSubscriber(events, main) : subscriber(client, main, noteFailure) },
     library: nameOf(client, maker),
     get connection() {
       return isSingle ? main.present : undefined;
@@ -111,7 +111,7 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
     backend.failure = undefined;
     main.moved.call();
   });
-  events.on("node-ready", () => gaps.call());
+  events.on("node-ready", () => main.moved.call());
   events.on(isCluster ? "disconnect" : "end", () => main.closed.call());
   events.on("connect", () => main.begun()); // queued commands are sent with the greeting
   events.on("reconnecting", () => main.lost());
@@ -155,12 +155,12 @@ function withoutTimeouts(client: Client): NodeRedisClient {
  * A cluster client opens and closes its own connection for subscriptions. It has no event for the loss of that
  * connection, and needs none: in a cluster no waiter is skipped as unreachable.
  */
-function clusterSubscriber(cluster: Client, gaps: Callbacks): Subscribe {
+function clusterSubscriber(cluster: Client, { moved }: MainConnection): Subscribe {
   return async (channel, onMessage, onGap) => {
     await cluster.subscribe(channel, onMessage);
-    gaps.add(onGap);
+    moved.add(onGap);
     return async () => {
-      gaps.delete(onGap);
+      moved.delete(onGap);
       await cluster.unsubscribe(channel);
     };
   };

@@ -7,7 +7,7 @@
 import { quote } from "../../internal/check.ts";
 import { UnansweredError } from "../errors.ts";
 import { callerOf, type Inspection, type Waiter } from "../inspect.ts";
-import type { AcquireAnswer, AcquireRequest, Push, Renewed, Was } from "./store.ts";
+import type { AcquireAnswer, AcquireRequest, PushListener, Renewed, Was } from "./store.ts";
 
 /** A reply that is a list of numbers, or one number. */
 export function numbersOf(reply: unknown): number[] {
@@ -83,11 +83,11 @@ function nameOf<const T extends string>(code: number, names: readonly T[]): T {
   return name;
 }
 
-/** Parses a message on the channel of this process; undefined for an unexpected shape. */
-export function pushOf(message: string): Push | undefined {
+/** Passes on a message on the channel of this process, except for one of an unexpected shape. */
+export function readPush(message: string, receive: PushListener["receive"]): void {
   const [id = "", text, extra] = message.split(" ");
   const fence = Number(text);
-  return extra === undefined && Number.isSafeInteger(fence) ? { id, fence } : undefined;
+  if (extra === undefined && Number.isSafeInteger(fence)) receive(id, fence);
 }
 
 /** A page of an inspection, with the cursor of the next one. Each page has other holders; the first has the rest. */

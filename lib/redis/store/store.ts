@@ -85,18 +85,13 @@ export interface Renewal {
 /** Whether the end was set; "late" if a later request has set it since. */
 export type Renewed = "set" | "lost" | "late";
 
-/**
- * A message from the server to the waiting call with this id: it was granted with this token, or, if the token is not
- * new, a lease ahead of it ends earlier than expected.
- */
-export interface Push {
-  readonly id: string;
-  readonly fence: number;
-}
-
 /** The listener of a subscription. */
 export interface PushListener {
-  readonly receive: (push: Push) => void;
+  /**
+   * Called with each message to the waiting call with this id: it was granted with this token, or, if the token is not
+   * new, a lease ahead of it ends earlier than expected.
+   */
+  readonly receive: (id: string, fence: number) => void;
   /** Called when messages resume; some may have been missed. */
   readonly resumed: () => void;
   /** Called when the subscription has ended by itself. */
@@ -145,10 +140,8 @@ export interface Store {
   readonly subscribe?: ((listener: PushListener, prefix: string) => Promise<Unsubscribe>) | undefined;
   /** Warns, once for each client, of a missing right that slows calls down without failing them. */
   warnSlow?(refused: string): void;
-  /** Warns that its subscription cannot be opened, with the reason if it is known; once until `noteSubscribed`. */
+  /** Warns that its subscription cannot be opened, with the reason if it is known; once until one is open. */
   warnUnsubscribed?(failure: unknown): void;
-  /** Called when its subscription works. */
-  noteSubscribed?(): void;
   /** Whether a retry may help after this error. */
   mayPass?(error: unknown): boolean;
   /**
