@@ -22,7 +22,7 @@ function testFiles(isWanted: (file: string) => boolean): string[] {
 const MODELS = /^tests\/redis\/model\/(?!store_walk)/;
 
 /** Guards races by brute force, or starts many processes. Runs on other run-times, too, if they may differ. */
-const BRUTE_FORCE = /walker_test\.ts$|^tests\/(explore\/|asyncio\/|(one_failure|gate|demo|diagnostics\/growth)_test)/;
+const BRUTE_FORCE = /acting\w*_walker_test\.ts$|^tests\/(explore\/|(one_failure|gate|demo|diagnostics\/growth)_test)/;
 
 /** Everything but tests/long, tests/jsr and the models. */
 export const everywhere = (): string[] => testFiles((file) => !/^tests\/(long|jsr)\//.test(file) && !MODELS.test(file));
