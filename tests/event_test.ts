@@ -5,37 +5,6 @@ import { observe } from "../lib/diagnostics/mod.ts";
 import { test } from "./_test.ts";
 import { refusesBadOptions, rejectsWith, states, watch } from "./_tools.ts";
 
-test("Event: set releases all waiters and all later calls, until clear", async () => {
-  const event = new Event();
-  assert.equal(event.isSet, false);
-  const waiters = [event.wait(), event.wait(), event.wait()].map(watch);
-  assert.equal(await states(waiters), "pending pending pending");
-  assert.equal(event.waiting, 3);
-  event.set();
-  assert.deepEqual([event.isSet, event.waiting], [true, 0]);
-  assert.equal(await states(waiters), "fulfilled fulfilled fulfilled");
-  assert.equal(await event.wait(), undefined);
-  event.set();
-  event.clear();
-  event.clear();
-  assert.equal(event.isSet, false);
-  const late = watch(event.wait());
-  assert.equal(await states([late]), "pending");
-  event.set();
-  await late.promise;
-});
-
-test("Event: waiters are released by set, also if it is cleared in the same tick; later calls wait", async () => {
-  const event = new Event();
-  const before = watch(event.wait());
-  event.set();
-  event.clear();
-  const after = watch(event.wait());
-  assert.equal(await states([before, after]), "fulfilled pending");
-  event.set();
-  await after.promise;
-});
-
 test("Event: calls with and without options are counted, and resume in the order in which they came", async () => {
   const event = new Event();
   const order: number[] = [];
