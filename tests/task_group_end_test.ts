@@ -81,15 +81,6 @@ test("task group: a task that is granted its place and cancelled in the same ste
   assert.equal(task.reason, "enough");
 });
 
-test("task group: a task that fails after cancel makes join throw", async () => {
-  const group = new TaskGroup();
-  const error = new Error("clean-up");
-  group.run((signal) => untilAborted(signal).catch(fails(error)));
-  await flushMicrotasks();
-  group.cancel();
-  await rejectsWith(group.join(), error);
-});
-
 test("task group: the signal option aborts the group with its reason, which join throws", async () => {
   const controller = new CountingController();
   const group = new TaskGroup({ signal: controller.signal });
