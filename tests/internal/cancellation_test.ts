@@ -121,42 +121,6 @@ test("cancellation: fractions of a millisecond are not cut off", () =>
     assert.equal((waiter.reason as Error).message, "Cannot wait for event: timed out after 0.2 ms");
   }));
 
-test("cancellation: signal and time-out together, whichever comes first, once", () =>
-  withFakeTime(async (time) => {
-    for (const first of ["signal", "timeout", "grant"]) {
-      const lock = new Lock();
-      const guard = await lock.acquire();
-      const controller = new CountingController();
-      const waiter = watch(lock.acquire({ signal: controller.signal, timeout: 10 }));
-      if (first === "signal") controller.abort("by signal");
-      if (first === "timeout") time.advance(10);
-      if (first === "grant") guard.release();
-      controller.abort("by signal");
-      time.advance(10);
-      guard.release();
-      await states([waiter]);
-      const outcome = { signal: "by signal", timeout: TimeoutError, grant: undefined }[first];
-      if (typeof outcome === "function") assert.ok(waiter.reason instanceof outcome);
-      else assert.equal(waiter.reason, outcome);
-      assert.equal(waiter.state, first === "grant" ? "fulfilled" : "rejected");
-      waiter.value?.release();
-      assert.deepEqual([lock.locked, controller.listeners, time.timers], [false, 0, 0]);
-    }
-  }));
-
-test("cancellation: a signal that outlives many waits carries no listener between them", async () => {
-  const lock = new Lock();
-  const shutdown = new CountingController();
-  for (let i = 0; i < 100; i++) {
-    const guard = await lock.acquire({ signal: shutdown.signal });
-    const next = lock.acquire({ signal: shutdown.signal });
-    assert.equal(shutdown.listeners, 1);
-    guard.release();
-    (await next).release();
-    assert.equal(shutdown.listeners, 0);
-  }
-});
-
 test("cancellation: an abort event that was dispatched by hand ends nothing", async () => {
   const lock = new Lock();
   const guard = await lock.acquire();

@@ -17,15 +17,6 @@ test("guard: using releases at the end of the block, also when it is left by an 
   assert.equal(lock.locked, false);
 });
 
-test("guard: tryAcquire() ?? await acquire()", async () => {
-  const lock = new Lock();
-  for (let i = 0; i < 2; i++) {
-    using guard = lock.tryAcquire() ?? await lock.acquire();
-    assert.equal(guard.held, true);
-  }
-  assert.equal(lock.locked, false);
-});
-
 test("guard: every way of ending it ends it once", async () => {
   const semaphore = new Semaphore(1);
   const ways: ((guard: Awaited<ReturnType<Semaphore["acquire"]>>) => unknown)[] = [

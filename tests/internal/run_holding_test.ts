@@ -77,9 +77,3 @@ test("run: the stack of an error shows the caller, sooner or later", async () =>
     await assert.rejects(findsItselfInTheStack(fn), (error: Error) => /findsItselfInTheStack/.test(error.stack!));
   }
 });
-
-test("run: wrong functions acquire nothing", async () => {
-  const lock = new Lock();
-  for (const fn of [undefined, null, 5, {}]) await assert.rejects(lock.run(fn as never), TypeError);
-  assert.equal(lock.locked, false);
-});

@@ -53,21 +53,6 @@ test("WaitQueue: behaves as a list from which some are removed in the middle", (
     return Promise.resolve();
   }));
 
-test("WaitQueue: wakes all present waiters, and a later one waits", async () => {
-  const queue = new WaitQueue<string>();
-  const order: string[] = [];
-  const waits = ["a", "b"].map((name) =>
-    queue.wait(new Waiter<string>(TESTING)).then((value) => order.push(name + value))
-  );
-  wake(queue, "!");
-  const late = queue.wait(new Waiter<string>(TESTING)).then((value) => order.push("c" + value));
-  await Promise.all(waits);
-  assert.equal(queue.size, 1);
-  wake(queue, "?", 1);
-  await late;
-  assert.deepEqual(order, ["a!", "b!", "c?"]);
-});
-
 test("WaitQueue: is empty in every respect after a long queue has been served", () => {
   const queue = new WaitQueue<void, Numbered>();
   for (let round = 0; round < 3; round++) {
