@@ -21,17 +21,6 @@ test("shareOnArguments: calls with equal selected arguments share a run, others 
   assert.deepEqual([load.name, load.length], ["load", 2]);
 });
 
-test("shareOnArguments: two functions share only where both are given the same name", async () => {
-  const flights = new SingleFlight<string>();
-  const make = (name?: string) =>
-    shareOnArguments(flights, [0], { name })(async (_: number) => await Promise.resolve({}));
-  const together = async (...fns: ((id: number) => Promise<object>)[]) =>
-    new Set(await Promise.all(fns.map((fn) => fn(1)))).size;
-  assert.equal(await together(make(), make()), 2);
-  assert.equal(await together(make("a"), make("b"), make()), 3);
-  assert.equal(await together(make("a"), make("a")), 1);
-});
-
 test("shareOnArguments: as a decorator it passes this on; a failure reaches all, and is not kept", async () => {
   const flights = new SingleFlight<string>();
   let runs = 0;
@@ -55,17 +44,6 @@ test("shareOnArguments: as a decorator it passes this on; a failure reaches all,
     /shareOnArguments must be applied/,
   );
   assert.throws(() => shareOnArguments(flights, [0])(function* () {}), /must not be a generator function/);
-});
-
-test("shareOnArguments: a key function; an object among the arguments asks for one", async () => {
-  const flights = new SingleFlight<string>();
-  const byId = shareOnArguments(flights, ({ id }: { id: number }) => id)(async (of: { id: number }) =>
-    await Promise.resolve(of)
-  );
-  const first = { id: 1 };
-  assert.deepEqual(await Promise.all([byId(first), byId({ id: 1 })]), [first, first]);
-  const wrapped = shareOnArguments(flights, [0])((_: object) => assert.fail("called"));
-  await assert.rejects(wrapped({}), /TypeError: selected argument 0 .*: pass a key function as select/);
 });
 
 test("shareOnArguments: a timeout ends one call's wait", async () => {
