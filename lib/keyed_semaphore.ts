@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { admit, checkInteger, checkKey, promiseTry } from "./internal/check.ts";
+import { admit, checkInteger, checkKey, checkOptions, promiseTry } from "./internal/check.ts";
 import { runHolding } from "./internal/hold.ts";
 import { Entries, Key } from "./internal/keyed.ts";
 import { Permits } from "./internal/permits.ts";
@@ -130,6 +130,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
     return promiseTry(() => {
       checkKey(key);
       // Check everything before an entry exists: after a throw it would never be removed.
+      checkOptions(options, "be an object such as { permits }");
       const { permits = 1 } = options ?? {};
       checkInteger(permits, "permits", 1, this.#permits);
       const limits = options === undefined ? undefined : admit(options, this.#entries, key);

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { admit, checkInteger, readQueueOptions } from "./internal/check.ts";
+import { admit, checkInteger, checkOptions, readQueueOptions } from "./internal/check.ts";
 import { Permits } from "./internal/permits.ts";
 import { runHolding } from "./internal/hold.ts";
 import { show } from "./internal/show.ts";
@@ -104,7 +104,8 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
     const core = this.#permits;
     try { // quicker than `promiseTry`, which takes a closure
       if (options === undefined) return core.acquire(core, 1);
-      const { permits = 1 } = options ?? {}; // null is refused below
+      checkOptions(options, "be an object such as { permits }");
+      const { permits = 1 } = options;
       checkInteger(permits, "permits", 1, core.largest);
       return core.acquire(core, permits, admit(options, core.queue, core));
     } catch (error) {

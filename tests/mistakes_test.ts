@@ -12,13 +12,14 @@ import {
   GracefulShutdown,
   type Guard,
   KeyedMutex,
+  KeyedSemaphore,
   Lock,
   Pool,
   RateLimiter,
   RwLock,
   Semaphore,
 } from "../mod.ts";
-import { memoryBackend, RedisKeyedMutex, RedisLock, RedisRateLimiter } from "../lib/redis/mod.ts";
+import { memoryBackend, RedisKeyedMutex, RedisLock, RedisRateLimiter, RedisSemaphore } from "../lib/redis/mod.ts";
 import { runtime, test } from "./_test.ts";
 
 const page = readFileSync(new URL("../docs/mistakes.md", import.meta.url), "utf8");
@@ -29,10 +30,15 @@ const explained = table.trimEnd().split("\n").slice(2).map((row) =>
 
 /** Not in the page: the message is enough. */
 const others = [
-  ['await lock.acquire({ timeout: "5" })', 'TypeError: timeout must be a number, got "5"'],
+  ['await lock.acquire({ timeout: "5" })', 'TypeError: timeout must be a number of milliseconds, got "5"'],
   ["await lock.acquire(5000)", "TypeError: options must be an object such as { timeout }, got 5000"],
   ['new Lock("orders")', 'TypeError: options must be an object such as { name }, got "orders"'],
   ["await lock.acquire(signal)", "TypeError: options must not be a signal itself: pass it as { signal }, got …"],
+  ["await semaphore.acquire(2)", "TypeError: options must be an object such as { permits }, got 2"],
+  ['await uploads.acquire("ann", 2)', "TypeError: options must be an object such as { permits }, got 2"],
+  ["await limiter.acquire(2)", "TypeError: options must be an object such as { permits }, got 2"],
+  ["await redisSemaphore.acquire(2)", "TypeError: options must be an object such as { permits }, got 2"],
+  ["await redisLimiter.acquire(2)", "TypeError: options must be an object such as { permits }, got 2"],
   [
     "semaphore.tryAcquire({ permits: 2 })",
     "TypeError: permits must be a number by itself, got an object (Object)",
@@ -40,7 +46,7 @@ const others = [
   ["acquireAll(a, b)", "TypeError: list must be an array such as [a, b], got an object (Lock)"],
   ["acquireAll([users])", "TypeError: list[0] must be … or a key (mutex.at(key)), got an object (KeyedMutex)"],
   ["new Semaphore(-1)", "RangeError: value must be a whole number of 0 or more, got -1"],
-  ["new RedisLock(…, { ttl: 5 })", "RangeError: ttl must be a whole number from 10 to …, got 5"],
+  ["new RedisLock(…, { ttl: 5 })", "RangeError: ttl must be a whole number of milliseconds from 10 to …, got 5"],
   ['new Pool("5")', 'TypeError: limit must be a number, got "5"'],
   ["lock.run(work())", "TypeError: fn must be a function that is not called yet, got an object (Promise)"],
   [
@@ -66,8 +72,7 @@ const others = [
     "await lock.acquire({ signal: controller })",
     "TypeError: signal must be an AbortSignal, got an object (AbortController)",
   ],
-  ["await lock.acquire({ timeout: null })", "TypeError: timeout must be a number, got null"],
-  ["await semaphore.acquire(2)", "TypeError: options must be an object such as …"],
+  ["await lock.acquire({ timeout: null })", "TypeError: timeout must be a number of milliseconds, got null"],
   ["lock.run({ timeout: 5 }, save)", "TypeError: fn must be a function, got an object (Object)"],
   ["Pool.map(urls, save, 5)", "TypeError: limit must be a number, got function save"],
   ["lock.runExclusive(save)", "TypeError: lock.runExclusive is not a function"],
@@ -94,6 +99,14 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
   "await lock.acquire({ timeout: null })": () => new Lock().acquire({ timeout: null }),
   // @ts-expect-error: { permits }
   "await semaphore.acquire(2)": () => new Semaphore(3).acquire(2),
+  // @ts-expect-error: { permits }
+  'await uploads.acquire("ann", 2)': () => new KeyedSemaphore<string>(3).acquire("ann", 2),
+  // @ts-expect-error: { permits }
+  "await limiter.acquire(2)": () => new RateLimiter(3, 1000).acquire(2),
+  // @ts-expect-error: { permits }
+  "await redisSemaphore.acquire(2)": () => new RedisSemaphore(memoryBackend(), "gateway", 3).acquire(2),
+  // @ts-expect-error: { permits }
+  "await redisLimiter.acquire(2)": () => new RedisRateLimiter(memoryBackend(), "crawl", 3, 1000).acquire(2),
   // @ts-expect-error: a number
   "semaphore.tryAcquire({ permits: 2 })": () => new Semaphore(3).tryAcquire({ permits: 2 }),
   // @ts-expect-error: a list

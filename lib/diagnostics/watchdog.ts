@@ -80,7 +80,7 @@ export function watchdog(options: WatchdogOptions = {}): Watchdog {
   checkOptions(options);
   const { waited = 10_000, held = 10_000, self: selfOption = 1_000, sites = true, report = warn } = options;
   const rejects = selfOption === "reject";
-  must(rejects || typeof selfOption === "number", "self", 'be a number or "reject"', selfOption);
+  must(rejects || typeof selfOption === "number", "self", 'be a number of milliseconds or "reject"', selfOption);
   const self = rejects ? 1_000 : selfOption;
   for (const [name, value] of Object.entries({ waited, held, self })) checkTimeout(value, name);
   checkBoolean(sites, "sites");

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkArray, checkInteger, must } from "./check.ts";
+import { checkArray, checkInteger, checkTimeout, must } from "./check.ts";
 import type { Terms } from "./start_log.ts";
 
 /** As users pass it: a number for every budget, or a list with a number for each. */
@@ -74,7 +74,7 @@ export function readBudgets<O>(
 
 /** @param defaultKind The kind of budgets that name none. */
 function readList(list: unknown, defaultKind: unknown): Terms[] {
-  checkArray(list, "budgets", "be a list of objects with a limit and an interval");
+  checkArray(list, "budgets", "be a list of { limit, interval }");
   checkInteger(list.length, "budgets.length", 1);
   return Array.from(list as readonly (Partial<Terms> | undefined)[], (budget, i) => {
     must(typeof budget === "object" && budget !== null, `budgets[${i}]`, "be an object", budget);
@@ -94,6 +94,12 @@ function readTerms(limit: unknown, interval: unknown, kind: unknown = "window", 
 function checkInterval(interval: unknown, name: string): asserts interval is number {
   must(typeof interval === "number", name, "be a number of milliseconds", interval);
   must(interval > 0 && interval < Infinity, name, "be a finite number of milliseconds above 0", interval, RangeError);
+}
+
+/** Checks the time for which a limiter is blocked. */
+export function checkBlock(ms: unknown): asserts ms is number {
+  checkTimeout(ms, "ms");
+  must(ms < Infinity, "ms", "be a finite number", ms, RangeError);
 }
 
 /** Reads the permits of a call. While a limit is 0, calls of any size wait. */

@@ -69,7 +69,7 @@ export function checkInstance(isOwn: boolean, value: unknown, name: string, clas
 
 /** Milliseconds to wait: any number from 0 up, `Infinity` included. */
 export function checkTimeout(value: unknown, name = "timeout"): asserts value is number {
-  checkNumber(value, name);
+  must(typeof value === "number", name, "be a number of milliseconds", value);
   must(value >= 0, name, "be 0 or more milliseconds", value, RangeError); // NaN is not
 }
 

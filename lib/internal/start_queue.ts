@@ -8,8 +8,8 @@
  * @module
  */
 import type { WaitOptions } from "../types.ts";
-import { type Permits, readChange, readPermits, type Starts } from "./budgets.ts";
-import { admit, checkFunction, checkNumber, isThenable, must } from "./check.ts";
+import { checkBlock, type Permits, readChange, readPermits, type Starts } from "./budgets.ts";
+import { admit, checkFunction, checkOptions, isThenable } from "./check.ts";
 import { hook, step } from "./hook.ts";
 import { timersEndWithRequest } from "./platform.ts";
 import { type StartLog, type Terms, WindowLog } from "./start_log.ts";
@@ -106,6 +106,7 @@ export class StartQueue {
 
   /** Starts a call and returns undefined, or returns its wait. */
   acquire(options: StartOptions | undefined): Promise<void> | undefined {
+    checkOptions(options, "be an object such as { permits }");
     const starts = this.readStarts(options?.permits);
     const limits = admit(options, this.waiters, this.target);
     if (this.tryStart(starts)) return undefined;
@@ -179,8 +180,7 @@ export class StartQueue {
   }
 
   block(ms: number): void {
-    checkNumber(ms, "ms");
-    must(ms >= 0 && ms < Infinity, "ms", "be a finite number of milliseconds, 0 or more", ms, RangeError);
+    checkBlock(ms);
     this.blockedUntil = Math.max(this.blockedUntil, this.budgets.clock.now() + ms);
     this.setTimer();
   }

@@ -5,7 +5,7 @@
  * @module
  */
 import { LAYOUT } from "./scripts/layout.ts";
-import { checkInteger, checkName, checkOptions, checkString, must } from "../internal/check.ts";
+import { checkName, checkNumber, checkOptions, checkString, must } from "../internal/check.ts";
 
 /** Options of every class over Redis, read once by the constructor. */
 export interface RedisOptions {
@@ -81,7 +81,9 @@ export function checkTextKey(key: unknown): asserts key is string {
 }
 
 export function checkTtl(ttl: unknown): asserts ttl is number {
-  checkInteger(ttl, "ttl", MIN_TTL, MAX_MS);
+  checkNumber(ttl, "ttl");
+  const isWithin = Number.isInteger(ttl) && ttl >= MIN_TTL && ttl <= MAX_MS;
+  must(isWithin, "ttl", `be a whole number of milliseconds from ${MIN_TTL} to ${MAX_MS}`, ttl, RangeError);
 }
 
 /** The keys of one name: its state, the lives of its waiters (and holders), and its queue. */

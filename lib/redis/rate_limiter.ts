@@ -4,11 +4,11 @@
  *
  * @module
  */
-import { checkFunction, checkName, checkNumber, must, quote, readWaitOptions } from "../internal/check.ts";
+import { checkFunction, checkName, checkOptions, must, quote, readWaitOptions } from "../internal/check.ts";
 import { show } from "../internal/show.ts";
 import { wrapFunction } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
-import { type Permits, readBudgets, readChange, readPermits, type Starts } from "../internal/budgets.ts";
+import { checkBlock, type Permits, readBudgets, readChange, readPermits, type Starts } from "../internal/budgets.ts";
 import type { Terms } from "../internal/start_log.ts";
 import { changeRate, peek, type RateSpec, start } from "./rate/start_call.ts";
 import { type Backend, checkBackend } from "./clients/backend.ts";
@@ -169,6 +169,7 @@ export class RedisRateLimiter {
    * @throws {TypeError | RangeError} An option has a wrong type or value; `permits` is above the limit.
    */
   async acquire(options?: RedisRateLimiterWaitOptions): Promise<void> {
+    checkOptions(options, "be an object such as { permits }");
     await start(this.#spec, this.#read(options?.permits), readWaitOptions(options) ?? {});
   }
 
@@ -242,8 +243,7 @@ export class RedisRateLimiter {
    * @throws {TypeError | RangeError} `ms` has a wrong type or value.
    */
   async block(ms: number): Promise<void> {
-    checkNumber(ms, "ms");
-    must(ms >= 0 && ms < Infinity, "ms", "be a finite number of milliseconds, 0 or more", ms, RangeError);
+    checkBlock(ms);
     await changeRate(this.#spec, "block", { block: Math.min(ms, MOST_BLOCKED) });
   }
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { checkInteger, checkName, must, promiseTry, quote } from "../internal/check.ts";
+import { checkInteger, checkName, checkOptions, must, promiseTry, quote } from "../internal/check.ts";
 import { exposeState } from "../internal/state.ts";
 import { show } from "../internal/show.ts";
 import { wrapFunction } from "../internal/wrap.ts";
@@ -97,7 +97,10 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither `signal` nor `timeout` is given.
    */
   acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {
-    return promiseTry(() => acquire(this.#weighing(options?.permits), options));
+    return promiseTry(() => {
+      checkOptions(options, "be an object such as { permits }");
+      return acquire(this.#weighing(options?.permits), options);
+    });
   }
 
   /**

@@ -3,15 +3,7 @@
  *
  * @module
  */
-import {
-  checkBoolean,
-  checkFunction,
-  checkInteger,
-  checkOptions,
-  checkString,
-  checkTimeout,
-  must,
-} from "../internal/check.ts";
+import { checkBoolean, checkFunction, checkOptions, checkString, checkTimeout, must } from "../internal/check.ts";
 import { checkSignalNames } from "./os_signals.ts";
 
 /** How {@linkcode GracefulShutdown} behaves. All times are in milliseconds. */
@@ -64,10 +56,11 @@ export function shutdownSettings(options: GracefulShutdownOptions | undefined): 
   if (typeof delay === "function") checkFunction(delay, "delay");
   else {
     checkTimeout(delay, "delay");
-    must(delay <= grace, "delay", `not be more than grace (${grace})`, delay, RangeError);
+    must(delay <= grace, "delay", `not be more than grace (${grace} ms)`, delay, RangeError);
   }
   checkTimeout(idle, "idle");
-  checkInteger(retryAfter, "retryAfter", 0);
+  checkTimeout(retryAfter, "retryAfter");
+  must(Number.isInteger(retryAfter), "retryAfter", "be a whole number of milliseconds", retryAfter, RangeError);
   checkString(late, "late");
   must(late === "serve" || late === "refuse", "late", 'be "serve" or "refuse"', late, RangeError);
   checkBoolean(ready, "ready");

@@ -395,7 +395,7 @@ test("watchdog: wrong options are refused", () => {
   }
   assert.throws(
     () => watchdog({ self: "rejct" as never }),
-    new TypeError('self must be a number or "reject", got "rejct"'),
+    new TypeError('self must be a number of milliseconds or "reject", got "rejct"'),
   );
   assert.throws(() => watchdog({ report: 5 as never }), TypeError);
   assert.throws(() => watchdog(5 as never), TypeError);

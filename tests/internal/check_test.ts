@@ -33,7 +33,7 @@ test("check: quoted values are short and unmistakable", () => {
 test("check: numbers", () => {
   for (const fine of [0, 0.5, -0, 2 ** 40, Infinity]) checkTimeout(fine);
   assert.throws(() => checkTimeout(NaN), new RangeError("timeout must be 0 or more milliseconds, got NaN"));
-  assert.throws(() => checkTimeout("5", "grace"), new TypeError('grace must be a number, got "5"'));
+  assert.throws(() => checkTimeout("5", "grace"), new TypeError('grace must be a number of milliseconds, got "5"'));
   checkInteger(3, "n", 1, 3);
   assert.throws(() => checkInteger(4, "n", 1, 3), new RangeError("n must be a whole number from 1 to 3, got 4"));
   assert.throws(() => checkInteger(0, "n", 1), new RangeError("n must be a whole number of 1 or more, got 0"));
