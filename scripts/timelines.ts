@@ -34,7 +34,7 @@ export async function picture(name: string): Promise<string> {
     await playing;
     const end = Math.max(...stage.lanes.flatMap((lane) => lane.marks.map(({ at }) => at)));
     const note = scene.limit && `${scene.limit}: ${limit}`;
-    return draw({ title: name, lanes: stage.lanes, now: end, width: 400, note }) + "\n";
+    return draw({ title: name, lanes: stage.lanes, now: end, width: 400, note, dots: scene.dots }) + "\n";
   } finally {
     time.restore();
   }

@@ -47,7 +47,8 @@ function show(shown: Stage): void {
   ) => [...lane.spans.map(({ to }) => to ?? 0), ...lane.marks.map(({ at }) => at)]);
   const now = running ? shown.now() : Math.max(0, ...ends);
   const width = Math.max(300, Math.floor(chart.clientWidth));
-  chart.innerHTML = draw({ title: name, lanes: shown.lanes, now, width, span: 3 * shown.settings.work });
+  const { dots } = scenes[name]!;
+  chart.innerHTML = draw({ title: name, lanes: shown.lanes, now, width, span: 3 * shown.settings.work, dots });
   chart.ariaBusy = String(running);
   const words = summary(name, shown.lanes);
   if (status.textContent !== words) status.textContent = words;

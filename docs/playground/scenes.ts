@@ -31,12 +31,15 @@ export interface Scene {
   readonly code: string;
   /** The name of its limit, if it has one. */
   readonly limit?: string;
+  /** What a dot stands for. */
+  readonly dots?: string;
   /** The waits that can be cancelled. Default: any, also by impatience. */
   readonly cancels?: "any" | "by button" | "none";
   play(stage: Stage): Promise<unknown>;
 }
 
 const letter = (i: number) => "ABC"[i % 3]!;
+const user = (i: number) => ["ann", "bob", "cleo"][i % 3]!;
 
 export const scenes: Readonly<Record<string, Scene>> = {
   Lock: {
@@ -94,12 +97,12 @@ export const scenes: Readonly<Record<string, Scene>> = {
   KeyedMutex: {
     about:
       "One at a time for each key. Different keys don't wait for each other, and an idle key leaves nothing behind.",
-    code: 'using _ = await users.acquire("A", { signal });',
+    code: 'using _ = await users.acquire("ann", { signal });',
     play(stage) {
       const users = new KeyedMutex<string>();
       return stage.each(
-        (lane, i) => stage.part(lane, i, (signal, inside) => users.run(letter(i), inside, { signal })),
-        (i) => `${i + 1}: key ${letter(i)}`,
+        (lane, i) => stage.part(lane, i, (signal, inside) => users.run(user(i), inside, { signal })),
+        (i) => `${user(i)}: order ${i + 1}`,
       );
     },
   },
@@ -174,6 +177,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   Event: {
     about: "A flag: set() releases all waiters, and later calls return at once.",
     code: "await event.wait({ signal });",
+    dots: "set()",
     async play(stage) {
       const event = new Event();
       const setter = stage.lane("setter");
@@ -181,7 +185,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
         stage.part(lane, i, (signal, inside) => event.wait({ signal }).then(inside), "shares")
       );
       await stage.sleep(stage.settings.work * 1.4);
-      setter.mark("●", "set()");
+      setter.mark("●");
       event.set();
       await all;
     },
@@ -201,6 +205,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   Condition: {
     about: "Consumers wait for an item. Each notification wakes one, which takes the lock back first.",
     code: "await condition.waitFor(() => items.length > 0, { signal });",
+    dots: "notify()",
     async play(stage) {
       const condition = new Condition();
       let items = 0;
@@ -244,6 +249,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   Queue: {
     about: "Items in order, to one consumer each. While it is full, the producer waits.",
     code: "await queue.put(item); for await (const item of queue) …",
+    dots: "put()",
     limit: "capacity",
     async play(stage) {
       const { limit, tasks, work } = stage.settings;
@@ -328,6 +334,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   GracefulShutdown: {
     about: "From the signal on, nothing new is accepted; requests in flight are finished within the grace time.",
     code: "const report = await shutdown.finished;",
+    dots: "request()",
     cancels: "none",
     async play(stage) {
       const shutdown = new GracefulShutdown({ grace: 3 * stage.settings.work, signals: [] });

@@ -71,10 +71,12 @@ export interface Drawing {
   readonly span?: number;
   /** Stands behind the legend. */
   readonly note?: string | undefined;
+  /** What a dot stands for, in the legend. */
+  readonly dots?: string | undefined;
 }
 
 /** Draws a complete SVG. */
-export function draw({ title, lanes, from = 0, now, width, span = 1000, note = "" }: Drawing): string {
+export function draw({ title, lanes, from = 0, now, width, span = 1000, note = "", dots = "a call" }: Drawing): string {
   // The left edge of the bars, behind the longest label.
   const left = 16 + 7.4 * Math.max(4, ...lanes.map((lane) => lane.label.length));
   const duration = Math.max(now - from, span);
@@ -87,7 +89,8 @@ export function draw({ title, lanes, from = 0, now, width, span = 1000, note = "
   const label = attribute(summary(title, lanes));
   return `<svg xmlns="http://www.w3.org/2000/svg" class="tl" role="img" aria-label="${label}" ` +
     `viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><style>${STYLE}</style><defs>${HATCH}</defs>` +
-    drawAxis(from, from + duration, now, TOP + lanes.length * ROW, x) + rows + drawLegend(lanes, height - 8, note) +
+    drawAxis(from, from + duration, now, TOP + lanes.length * ROW, x) + rows +
+    drawLegend(lanes, height - 8, note, dots) +
     "</svg>";
 }
 
@@ -133,7 +136,7 @@ function drawAxis(from: number, to: number, now: number, bottom: number, x: (at:
 
 const LEGEND_TEXTS: Record<State, string> = { waits: "waits", holds: "holds", shares: "runs beside others" };
 
-function drawLegend(lanes: readonly Row[], y: number, note: string): string {
+function drawLegend(lanes: readonly Row[], y: number, note: string, dots: string): string {
   let x = 8;
   let legend = "";
   const add = (sign: string, text: string) => {
@@ -145,7 +148,7 @@ function drawLegend(lanes: readonly Row[], y: number, note: string): string {
     add(`<rect class="${state}" x="${x}" y="${y - 10}" width="14" height="11" rx="2"/>`, text);
   }
   const hasMark = (sign: Mark["sign"]) => lanes.some((lane) => lane.marks.some((mark) => mark.sign === sign));
-  if (hasMark("●")) add(`<circle class="dot" cx="${x + 7}" cy="${y - 4}" r="5"/>`, "a call");
+  if (hasMark("●")) add(`<circle class="dot" cx="${x + 7}" cy="${y - 4}" r="5"/>`, dots);
   if (hasMark("✕")) add(`<text class="soft" x="${x + 2}" y="${y}">✕</text>`, "ends early");
   return note === "" ? legend : `${legend}<text class="soft" x="${x}" y="${y}">${escape(note)}</text>`;
 }
