@@ -112,8 +112,13 @@ const [TEXT, GRID, BLUE, GREY] = ["#6e7781", "#8c959f66", "#2f81f7", "#8c959f"];
 export async function charts(results: Results): Promise<[name: string, svg: string][]> {
   const of = (row: string) => results.figures.filter((one) => one.row === row && one.contender !== FLOOR);
   return [
-    ["contention.svg", await svg(bars("One lock, 100 tasks", "ns a turn; less is better", of(SHARED), 1))],
-    ["hand-over.svg", await svg(bars("One Redis lock, 10 tasks", "ms a lease; less is better", of(HAND_OVER), 1e6))],
+    ["contention.svg", await svg(chart("One lock, 100 tasks", "ns a turn; less is better", of(SHARED), 1, BARS))],
+    [
+      "hand-over.svg",
+      await svg(
+        chart("One Redis lock, 10 tasks", "ms a lease, logarithmic; less is better", of(HAND_OVER), 1e6, LOG_DOTS),
+      ),
+    ],
   ];
 }
 
@@ -121,7 +126,26 @@ async function svg(spec: TopLevelSpec): Promise<string> {
   return await new View(parse(compile(spec).spec), { renderer: "none" }).toSVG();
 }
 
-function bars(title: string, subtitle: string, figures: readonly Measured[], unit: number): TopLevelSpec {
+const BARS = {
+  mark: { type: "bar", height: 16 },
+  axis: { format: ",.0f", tickCount: 3, grid: false },
+  scale: {},
+} as const;
+
+/** For times so different that the shortest bar would not be seen. */
+const LOG_DOTS = {
+  mark: { type: "circle", size: 160, opacity: 1 },
+  axis: { format: "~g", values: [0.1, 1, 10, 100] as number[], gridColor: GRID },
+  scale: { type: "log", domain: [0.1, 100] as number[] },
+} as const;
+
+function chart(
+  title: string,
+  subtitle: string,
+  figures: readonly Measured[],
+  unit: number,
+  { mark, axis, scale }: typeof BARS | typeof LOG_DOTS,
+): TopLevelSpec {
   const values = figures.map(({ contender, runTime, ns }) => ({
     contender,
     runTime: TITLES[runTime],
@@ -158,15 +182,15 @@ function bars(title: string, subtitle: string, figures: readonly Measured[], uni
       height: { step: 24 },
       encoding: {
         y: { field: "contender", type: "nominal", sort: null, axis: { title: null } },
-        x: { field: "value", type: "quantitative", axis: { title: null, format: ",.0f", tickCount: 3, grid: false } },
+        x: { field: "value", type: "quantitative", axis: { title: null, ...axis }, scale },
       },
       layer: [
         {
-          mark: { type: "bar", height: 16 },
+          mark,
           encoding: { color: { condition: { test: `datum.contender === "${OURS}"`, value: BLUE }, value: GREY } },
         },
         {
-          mark: { type: "text", align: "left", dx: 4, color: TEXT, fontSize: 14 },
+          mark: { type: "text", align: "left", dx: 10, color: TEXT, fontSize: 14 },
           encoding: { text: { field: "value", format: ",.2~r" } },
         },
       ],
