@@ -18,7 +18,11 @@ const sleepAbout = (ms: number) => sleep(ms * (0.5 + Math.random()));
 /** Two transfers in opposite orders: both hold their first account before either asks for its second one. */
 function deadlock(): void {
   const accounts = new KeyedMutex<string>({ name: "accounts" });
-  const transfer = (from: string, to: string) => accounts.run(from, () => accounts.run(to, () => {}));
+  const transfer = async (from: string, to: string) => {
+    await accounts.run(from, async () => {
+      await accounts.run(to, () => {});
+    });
+  };
   void transfer("alice", "bob");
   void transfer("bob", "alice");
 }
