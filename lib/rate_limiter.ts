@@ -13,7 +13,7 @@ import { describe } from "./internal/waited_for.ts";
 import { wrapFunction } from "./internal/wrap.ts";
 import type { MaxWaitingOptions, WaitOptions } from "./types.ts";
 
-/** Options of {@linkcode RateLimiter.acquire} and {@linkcode RateLimiter.run}. */
+/** Options of one call: of `acquire` and `run`. The options of a constructor are {@linkcode RateOptions}. */
 export interface RateLimiterOptions extends WaitOptions {
   /**
    * How many starts the call takes at once: a number, or a list with a number for each budget, such as `[1, 1200]` for
@@ -37,7 +37,10 @@ export interface RateBudget {
   readonly kind?: "window" | "bucket" | undefined;
 }
 
-/** Options of the constructors of {@linkcode RateLimiter} and {@linkcode KeyedRateLimiter}. */
+/**
+ * Options of a limiter: of the constructors of {@linkcode RateLimiter} and {@linkcode KeyedRateLimiter}. The options of
+ * one call are {@linkcode RateLimiterOptions}.
+ */
 export interface RateOptions extends MaxWaitingOptions {
   /** The kind of budgets that name none; see {@linkcode RateBudget.kind}. Default: "window". */
   readonly kind?: "window" | "bucket" | undefined;

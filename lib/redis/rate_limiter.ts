@@ -15,7 +15,7 @@ import { type Backend, checkBackend } from "./clients/backend.ts";
 import { type Namespace, namespaceOf } from "./namespace.ts";
 import { checkTextKey, prefixOf, rateKeysOf } from "./options.ts";
 
-/** Options of {@linkcode RedisRateLimiter}. */
+/** Options of a limiter, for the constructor of {@linkcode RedisRateLimiter}. */
 export interface RedisRateLimiterOptions {
   /** The beginning of all keys in Redis, without braces or lone surrogates. Default: "interlock:". */
   readonly prefix?: string | undefined;
@@ -27,7 +27,7 @@ export interface RedisRateLimiterOptions {
   readonly kind?: "window" | "bucket" | undefined;
 }
 
-/** Options of {@linkcode RedisRateLimiter.acquire} and {@linkcode RedisRateLimiter.run}. */
+/** Options of one call: of {@linkcode RedisRateLimiter.acquire} and {@linkcode RedisRateLimiter.run}. */
 export interface RedisRateLimiterWaitOptions extends WaitOptions {
   /**
    * How many starts the call takes at once: a number, or a list with a number for each budget, such as `[1, 1200]`. A 0
