@@ -36,28 +36,6 @@ test("Pool.map: the item asked for ahead is not for a map that was stopped meanw
   }
 });
 
-test("Pool.map: leaving the loop aborts what still runs, waits for its end, and closes the source", async () => {
-  await using pool = new Pool(3);
-  const { state, items } = source(100);
-  let running = 0, aborted = 0;
-  for await (
-    const n of pool.map(items(), async (n, _, signal) => {
-      if (n === 0) return n;
-      running++;
-      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
-      aborted++;
-      await nextTurn();
-      running--;
-      return n;
-    })
-  ) {
-    assert.equal(n, 0);
-    break;
-  }
-  assert.deepEqual([running, state.closed, pool.active], [0, 1, 0]);
-  assert.ok(aborted >= 1);
-});
-
 test("Pool.map: its signal ends it with the bare reason", async () => {
   await using pool = new Pool(2);
   const controller = new CountingController();

@@ -86,23 +86,6 @@ for (const limit of [1, 2, 3, 8]) {
   });
 }
 
-test("Pool.map: no slot stays empty while the reader waits for results", async () => {
-  const pool = new Pool(8);
-  const finish: (() => void)[] = [];
-  const { state, items } = source(100);
-  const results = pool.map(items(), (n) => new Promise<number>((resolve) => finish[n] = () => resolve(n)));
-  for (let n = 0; n < 20; n++) {
-    const read = results.next();
-    await flushMicrotasks();
-    assert.deepEqual([pool.active, state.pulled], [8, n + 8]);
-    finish[n]!();
-    assert.equal((await read).value, n);
-  }
-  const left = results.return!();
-  for (const end of finish) end();
-  await left;
-});
-
 test("Pool.map: buffer bounds what is ahead of the reader, finished or in the making; it is never below the limit", async () => {
   for (const [limit, buffer, ahead] of [[2, 5, 5], [4, 1, 4], [4, undefined, 4], [3, 3, 3], [2, 100, 100]] as const) {
     for (const ordered of [true, false]) {
@@ -192,26 +175,6 @@ test("Pool.map: a map of a paused pool is queued once, with one item, and goes o
   assert.deepEqual([state.pulled, pool.waiting, pool.active], [1, 1, 0]);
   pool.limit = 2;
   assert.deepEqual(await all, [0, 1, 2, 3, 4]);
-});
-
-test("Pool.map: waits in order with other calls, so that neither side starves", async () => {
-  const pool = new Pool(1);
-  const order: string[] = [];
-  const turn = (name: string) => async () => {
-    order.push(name);
-    await Promise.resolve();
-  };
-  const mapped = pool.map([0, 1, 2, 3], (n) => turn(`m${n}`)()).toArray();
-  await flushMicrotasks();
-  order.length = 0;
-  const map = pool.map([0, 1, 2, 3], (n) => turn(`m${n}`)());
-  const all = map.toArray();
-  await Promise.resolve();
-  const runs = ["a", "b", "c"].map((name) => pool.run(turn(name)));
-  await Promise.all([mapped, all, ...runs]);
-  assert.deepEqual([...order].sort(), ["a", "b", "c", "m0", "m1", "m2", "m3"]);
-  assert.ok(order.indexOf("c") < order.indexOf("m3"), order.join());
-  assert.ok(order.indexOf("m0") < order.indexOf("c"), order.join());
 });
 
 test("Pool.map: wrong arguments throw at once", () => {

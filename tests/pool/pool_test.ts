@@ -3,15 +3,7 @@ import assert from "node:assert/strict";
 import { ClosedError, Pool, type Task } from "../../mod.ts";
 import { assertSoundPool } from "../sound/pool/pool.ts";
 import { test } from "../_test.ts";
-import {
-  CountingController,
-  deferred,
-  flushMicrotasks,
-  refusesBadOptions,
-  rejectsWith,
-  states,
-  watch,
-} from "../_tools.ts";
+import { deferred, flushMicrotasks, refusesBadOptions, rejectsWith, states, watch } from "../_tools.ts";
 import { Job, jobs, startedOf } from "./_jobs.ts";
 
 async function rejectsName(promise: Promise<unknown>, name: string): Promise<void> {
@@ -53,18 +45,6 @@ test("Pool: run settles as its function does and frees the slot either way", asy
   );
   assert.equal(pool.active, 0);
   await pool.join(); // errors of run are for its caller
-});
-
-test("Pool: fn is never called inside the call that passes it", async () => {
-  const pool = new Pool(1);
-  let called = 0;
-  const running = pool.run(() => called++);
-  const creating = pool.createTask(() => called++);
-  assert.equal(called, 0);
-  await running;
-  await creating;
-  await pool.join();
-  assert.equal(called, 2);
 });
 
 test("Pool: the limit grows and shrinks while it works", async () => {
@@ -125,24 +105,6 @@ test("Pool: limit = 0 pauses: running functions go on, none starts until it is r
     await Promise.all(later);
     assert.deepEqual(order, ["run", "task", "map"]);
     assert.equal(await states([joined]), "fulfilled");
-  }
-});
-
-test("Pool: a paused pool is idle once its last queued call is cancelled", async () => {
-  for (const how of ["abort", "cancel"]) {
-    const pool = new Pool(1);
-    pool.limit = 0;
-    const controllers = [1, 2, 3].map(() => new CountingController());
-    const calls = controllers.map(({ signal }) => watch(pool.run(() => assert.fail("called"), { signal })));
-    const joined = watch(pool.join());
-    if (how === "cancel") pool.cancel("no");
-    else for (const index of [1, 0]) controllers[index]!.abort("no");
-    if (how === "abort") {
-      assert.equal(await states([joined]), "pending");
-      controllers[2]!.abort("no");
-    }
-    assert.equal(await states([...calls, joined]), "rejected rejected rejected fulfilled");
-    assert.deepEqual([pool.waiting, ...controllers.map((one) => one.listeners)], [0, 0, 0, 0]);
   }
 });
 

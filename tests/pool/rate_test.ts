@@ -1,6 +1,6 @@
 /** Pool with a rate: a function starts when there is both a slot and a start allowed by the limiter. */
 import assert from "node:assert/strict";
-import { Pool, RateLimiter, TimeoutError } from "../../mod.ts";
+import { Pool, RateLimiter } from "../../mod.ts";
 import { assertSoundPool } from "../sound/pool/pool.ts";
 import { test } from "../_test.ts";
 import {
@@ -112,23 +112,6 @@ test("Pool, rate: a map uses one start for each item, none for the end of its so
     }
   }));
 
-test("Pool, rate: the first item of a map starts behind the calls that wait for the limiter", () =>
-  withFakeTime(async (time) => {
-    const pool = new Pool(5, { rate: new RateLimiter(1, 100) });
-    const calls = [0, 1].map((n) => pool.run(() => n));
-    await flushMicrotasks();
-    let pulled = 0;
-    function* items() {
-      yield pulled++;
-    }
-    const all = pool.map(items(), (n) => n).toArray();
-    await flushMicrotasks();
-    assert.deepEqual([pulled, pool.waiting], [1, 2]); // an item uses a start, the end of its source none
-    await time.pass(200);
-    await Promise.all(calls);
-    assert.deepEqual(await all, [0]);
-  }));
-
 test("Pool, rate: close serves the calls that wait for the limiter, cancel rejects them, join waits", () =>
   withFakeTime(async (time) => {
     for (const how of ["close", "cancel"] as const) {
@@ -183,19 +166,6 @@ test("Pool, rate: pools and callers that share a limiter take turns", () =>
     await time.pass(500);
     await Promise.all(all);
     assert.deepEqual(order, ["0.0", "0.1", "1.0", "caller", "1.1"]);
-  }));
-
-test("Pool, rate: the time-out of a call covers slot and start", () =>
-  withFakeTime(async (time) => {
-    const rate = new RateLimiter(1, 100);
-    const pool = new Pool(2, { rate });
-    await pool.run(() => {});
-    await assert.rejects(pool.run(() => assert.fail("called"), { timeout: 0 }), TimeoutError);
-    const waiting = watch(pool.run(() => assert.fail("called"), { timeout: 20 }));
-    time.advance(20);
-    await flushMicrotasks();
-    assert.ok(waiting.reason instanceof TimeoutError);
-    assert.deepEqual([rate.waiting, time.timers], [0, 0]);
   }));
 
 test("Pool, rate: the limiter can be replaced by nothing else", async () => {
