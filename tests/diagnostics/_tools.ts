@@ -1,23 +1,32 @@
 /** Shared by the tests of the diagnostics: events as lines of text, and the hook as a primitive calls it. */
+import assert from "node:assert/strict";
 import { hook, type Resource } from "../../lib/internal/hook.ts";
-import { type DiagnosticEvent, metrics, observe } from "../../lib/diagnostics/mod.ts";
+import {
+  type DiagnosticEvent,
+  type Finding,
+  metrics,
+  observe,
+  watchdog,
+  type WatchdogOptions,
+} from "../../lib/diagnostics/mod.ts";
+import { type FakeTime, withFakeTime } from "../_tools.ts";
 
 /** Calls the hook as a primitive does; without effect while nothing is observed. */
 export class Thing implements Resource {
   readonly kind: string;
   readonly name: string | undefined;
   readonly key: unknown;
-  readonly group: unknown;
+  readonly sharedState: unknown;
   readonly noun: string;
   readonly isHeld: boolean;
 
-  constructor(kind = "lock", name?: string, key?: unknown, group?: unknown) {
+  constructor(kind = "lock", name?: string, key?: unknown, sharedState?: unknown) {
     this.kind = kind;
     this.noun = kind === "key" ? "lock" : kind;
     this.isHeld = !["event", "condition", "rate-limiter"].includes(kind);
     this.name = name;
     this.key = key;
-    if (group !== undefined) this.group = group;
+    if (sharedState !== undefined) this.sharedState = sharedState;
   }
 
   wait(call: object, permits = 1): void {
@@ -105,3 +114,21 @@ export class Measurements implements Disposable {
     this.#measuring[Symbol.dispose]();
   }
 }
+
+/** Calls `fn` under a watchdog that keeps its findings, on a clock that is moved by hand. */
+export function watched(
+  fn: (findings: Finding[], time: FakeTime) => Promise<void>,
+  options: WatchdogOptions = {},
+): Promise<void> {
+  return withFakeTime(async (time) => {
+    const findings: Finding[] = [];
+    const report = (message: string, finding: Finding) => {
+      assert.equal(message, finding.message);
+      findings.push(finding);
+    };
+    using _ = watchdog({ ...options, report });
+    await fn(findings, time);
+  });
+}
+
+export const kindsOf = (findings: readonly Finding[]) => findings.map(({ kind }) => kind);

@@ -1,12 +1,11 @@
 /** Whatever a stack, a name, a key or a class looks like: nothing throws into a wait, and nothing forges a line. */
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
-import { channels, type Finding, metrics, observe, snapshot, trace, watchdog } from "../../lib/diagnostics/mod.ts";
+import { channels, metrics, observe, snapshot, trace, watchdog } from "../../lib/diagnostics/mod.ts";
 import { quote } from "../../lib/internal/check.ts";
 import { Condition, KeyedMutex, Lock, lockOnArguments, Pool, RwLock, Semaphore, TimeoutError } from "../../mod.ts";
 import { test } from "../_test.ts";
-import { withFakeTime } from "../_tools.ts";
-import { Thing } from "./_tools.ts";
+import { Thing, watched } from "./_tools.ts";
 
 /** Ends a line, ends a terminal's line, reorders, or is half a character. */
 const EVIL = "\n\r\u001b[2J\u0085\u009b\u2028\u2029\u202e\u2066\u200f\u061c\ud800";
@@ -119,9 +118,7 @@ test("hostile: console.log of a class with such a name", () => {
 });
 
 test("hostile: names and keys, through every observer and message", () =>
-  withFakeTime(async (time) => {
-    const findings: Finding[] = [];
-    using _watching = watchdog({ waited: 50, held: 50, self: 50, report: (_, finding) => findings.push(finding) });
+  watched(async (findings, time) => {
     using recording = trace();
     using _publishing = channels();
     using _observing = observe({ wait() {}, grant() {}, giveUp() {}, release() {} });
@@ -154,7 +151,7 @@ test("hostile: names and keys, through every observer and message", () =>
     assert.ok(findings.length > keys.length);
     for (const { message } of findings) isClean(message);
     for (const { args } of recording.toJSON().traceEvents) isClean(String(args?.["name"] ?? ""));
-  }));
+  }, { waited: 50, held: 50, self: 50 }));
 
 /** Acquires in a file of that name, as far as the run-time believes what a source says of itself. */
 function acquireIn(url: string, lock: Lock, timeout: number): Promise<unknown> {
@@ -172,9 +169,7 @@ const URLS = [
 ];
 
 test("hostile: callers in files whose URLs do not decode", () =>
-  withFakeTime(async (time) => {
-    const findings: Finding[] = [];
-    using _watching = watchdog({ waited: 50, held: 50, report: (_, finding) => findings.push(finding) });
+  watched(async (findings, time) => {
     for (const url of URLS) {
       const lock = new Lock();
       await acquireIn(url, lock, 10);
@@ -191,16 +186,14 @@ test("hostile: callers in files whose URLs do not decode", () =>
     const long = findings.filter(({ kind }) => kind !== "release"); // Bun reads these places, where the release is wrong
     assert.equal(long.length, 2 * URLS.length);
     for (const { message } of findings) isClean(message);
-  }));
+  }, { waited: 50, held: 50 }));
 
 test("hostile: stacks that are no text, or throw when they are read", () =>
-  withFakeTime(async (time) => {
+  watched(async (findings, time) => {
     // Assigned, not defined: once it was deleted or defined, Bun (1.4.5) ignores what later tests of the process assign.
     const own = Error as { prepareStackTrace?: unknown };
     const isOwn = Object.hasOwn(own, "prepareStackTrace");
     const before = own.prepareStackTrace;
-    const findings: Finding[] = [];
-    using _watching = watchdog({ waited: 50, held: 50, report: (_, finding) => findings.push(finding) });
     const stacks = [
       () => 5,
       () => thrower,
@@ -230,7 +223,7 @@ test("hostile: stacks that are no text, or throw when they are read", () =>
       if (!isOwn) delete own.prepareStackTrace;
     }
     assert.ok(findings.length >= stacks.length);
-  }));
+  }, { waited: 50, held: 50 }));
 
 test("hostile: things that lie about themselves", () => {
   const uncaught: unknown[] = [];
@@ -238,9 +231,9 @@ test("hostile: things that lie about themselves", () => {
   globalThis.queueMicrotask = (fn) => void uncaught.push(fn);
   try {
     using _observing = observe({});
-    const thing = Object.defineProperty(new Thing("lock"), "group", {
+    const thing = Object.defineProperty(new Thing("lock"), "sharedState", {
       get() {
-        throw new Error("group");
+        throw new Error("sharedState");
       },
     });
     const call = {};

@@ -7,8 +7,8 @@ import { hub } from "../../lib/diagnostics/hub.ts";
 import type { Acquisition, Group } from "../../lib/diagnostics/acquisition.ts";
 import { Overdue } from "../../lib/diagnostics/search.ts";
 import { test } from "../_test.ts";
-import { flushMicrotasks, withFakeTime } from "../_tools.ts";
-import { Recording, Thing } from "./_tools.ts";
+import { flushMicrotasks } from "../_tools.ts";
+import { kindsOf, Recording, Thing, watched } from "./_tools.ts";
 
 test("watchdog: one that was disposed of is silent at the end of the process, and leaves no listener there", async () => {
   const listeners: (() => void)[] = [];
@@ -37,9 +37,7 @@ test("watchdog: one that was disposed of is silent at the end of the process, an
 });
 
 test("watchdog: a second deadlock that shares a call with a reported one is reported", () =>
-  withFakeTime(async (time) => {
-    const findings: Finding[] = [];
-    using _ = watchdog({ self: 100, report: (_, finding) => void findings.push(finding) });
+  watched(async (findings, time) => {
     const lock = new Lock({ name: "orders" });
     const controller = new AbortController();
     const { signal } = controller;
@@ -53,16 +51,14 @@ test("watchdog: a second deadlock that shares a call with a reported one is repo
       await Promise.all([first, second]);
     });
     await run;
-    assert.deepEqual(findings.map(({ kind }) => kind), ["self", "self"]);
+    assert.deepEqual(kindsOf(findings), ["self", "self"]);
     const [one, two] = findings.map(({ calls }) => calls.map(({ id }) => id));
     assert.equal(one![0], two![0]); // the hold
     assert.notEqual(one![1], two![1]);
-  }));
+  }, { self: 100 }));
 
 test("watchdog: waits of a deadlock are not reported once more as long ones, and others behind them are", () =>
-  withFakeTime(async (time) => {
-    const findings: Finding[] = [];
-    using _ = watchdog({ self: 100, waited: 300, held: 300, report: (_, finding) => void findings.push(finding) });
+  watched(async (findings, time) => {
     const lock = new Lock(), other = new Lock();
     const controller = new AbortController();
     const { signal } = controller;
@@ -73,8 +69,8 @@ test("watchdog: waits of a deadlock are not reported once more as long ones, and
     controller.abort();
     await Promise.all([run, ...waits]);
     guard.release();
-    assert.deepEqual(findings.map(({ kind }) => kind).sort(), ["held", "self", "waited"]);
-  }));
+    assert.deepEqual(kindsOf(findings).sort(), ["held", "self", "waited"]);
+  }, { self: 100, waited: 300, held: 300 }));
 
 test("snapshot: a thing is forgotten with its last call, and known again with the next", async () => {
   using _ = new Recording();
@@ -91,9 +87,7 @@ test("snapshot: a thing is forgotten with its last call, and known again with th
 });
 
 test("watchdog: a run that waits for a run of a cycle is no cycle of its own", () =>
-  withFakeTime(async (time) => {
-    const findings: Finding[] = [];
-    using _ = watchdog({ self: 100, report: (_, finding) => void findings.push(finding) });
+  watched(async (findings, time) => {
     const [a, b, c] = ["a", "b", "c"].map((name) => new Lock({ name })) as [Lock, Lock, Lock];
     const controller = new AbortController();
     const { signal } = controller;
@@ -107,7 +101,7 @@ test("watchdog: a run that waits for a run of a cycle is no cycle of its own", (
     controller.abort();
     await Promise.all(runs);
     assert.deepEqual(findings.map(({ kind, calls }) => [kind, calls.length]), [["cycle", 4]]);
-  }));
+  }, { self: 100 }));
 
 test("observe: permits that are given back without a guard end the oldest holds, as many as they are", async () => {
   using recording = new Recording();

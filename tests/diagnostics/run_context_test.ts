@@ -13,20 +13,6 @@ function depth(): number {
   return count;
 }
 
-test("runContext: the runs around the present code, across awaits", async () => {
-  using _ = watchdog({ report() {} });
-  const outer = new Lock(), inner = new Lock();
-  await outer.run(async () => {
-    assert.equal(depth(), 1);
-    await inner.run(async () => {
-      await Promise.resolve();
-      assert.equal(depth(), 2);
-    });
-    assert.equal(depth(), 1);
-  });
-  assert.equal(depth(), 0);
-});
-
 test("runContext: work that outlives the run that started it makes no chain", async () => {
   using _ = watchdog({ report() {} });
   const locks = [new Lock(), new Lock()];

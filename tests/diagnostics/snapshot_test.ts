@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { KeyedMutex } from "../../mod.ts";
-import { observe, snapshot, watchdog } from "../../lib/diagnostics/mod.ts";
+import { observe, snapshot } from "../../lib/diagnostics/mod.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, withFakeTime } from "../_tools.ts";
 import { Thing } from "./_tools.ts";
@@ -34,23 +33,13 @@ test("snapshot: present holders and waiters of each thing, the oldest first", ()
 
 test("snapshot: the sides of a thing that share their holders are things of their own", () => {
   using _ = observe({});
-  const group = {};
-  new Thing("reader", "config", undefined, group).grant({});
-  new Thing("writer", "config", undefined, group).wait({});
+  const sharedState = {};
+  new Thing("reader", "config", undefined, sharedState).grant({});
+  new Thing("writer", "config", undefined, sharedState).wait({});
   assert.deepEqual(snapshot().map(({ kind, holders, waiters }) => [kind, holders.length, waiters.length]), [
     ["reader", 1, 0],
     ["writer", 0, 1],
   ]);
-});
-
-test("snapshot: it knows the file and line of calls while a watchdog is on", async () => {
-  const users = new KeyedMutex<number>();
-  using _ = watchdog();
-  using _guard = await users.acquire(42);
-  const [thing] = snapshot();
-  assert.equal(thing!.kind, "key");
-  assert.equal(thing!.key, 42);
-  assert.match(`${thing!.holders[0]!.site}`, /^snapshot_test\.ts:\d+$/);
 });
 
 test("snapshot: it is empty again once nothing is observed", () => {

@@ -1,9 +1,9 @@
 /** `lock.release()` by a caller whose own acquire was refused. */
 import assert from "node:assert/strict";
 import { Condition, Lock, TimeoutLock } from "../../mod.ts";
-import { type Finding, watchdog } from "../../lib/diagnostics/mod.ts";
 import { test } from "../_test.ts";
-import { FakeTime, flushMicrotasks } from "../_tools.ts";
+import { flushMicrotasks } from "../_tools.ts";
+import { kindsOf, watched } from "./_tools.ts";
 
 /** The mistake: the release belongs behind the acquire, or to its guard. */
 async function careless(lock: Lock, limits: { timeout?: number; signal?: AbortSignal }): Promise<string> {
@@ -19,22 +19,9 @@ async function careless(lock: Lock, limits: { timeout?: number; signal?: AbortSi
   }
 }
 
-/** Calls `fn` under a watchdog and a fake clock; returns the findings. */
-async function watched(fn: (time: FakeTime) => Promise<void>): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  const time = new FakeTime();
-  try {
-    using _ = watchdog({ report: (_, finding) => void findings.push(finding) });
-    await fn(time);
-  } finally {
-    time.restore();
-  }
-  return findings;
-}
-
-test("watchdog: a release in finally after an acquire that timed out is reported, once for each place", async () => {
-  const lock = new TimeoutLock(100, { name: "orders" });
-  const findings = await watched(async (time) => {
+test("watchdog: a release in finally after an acquire that timed out is reported, once for each place", () =>
+  watched(async (findings, time) => {
+    const lock = new TimeoutLock(100, { name: "orders" });
     for (let i = 0; i < 3; i++) {
       const guard = await lock.acquire();
       const call = careless(lock, {});
@@ -42,22 +29,21 @@ test("watchdog: a release in finally after an acquire that timed out is reported
       assert.equal(await call, "TimeoutError");
       assert.equal(guard.held, false); // which is what it has done
     }
-  });
-  assert.deepEqual(findings.map(({ kind }) => kind), ["release"]);
-  const place = String.raw`wrong_release_test\.ts:\d+`;
-  assert.match(
-    findings[0]!.message,
-    new RegExp(
-      `^Interlock: lock "orders" is released at ${place} by a caller whose own acquire at ${place} was refused; ` +
-        `another call has held it for 100 ms, acquired at ${place}\\. Release the guard in place of the lock$`,
-    ),
-  );
-  assert.deepEqual(findings[0]!.calls.map(({ state, name }) => [state, name]), [["holds", "orders"]]);
-});
+    assert.deepEqual(kindsOf(findings), ["release"]);
+    const place = String.raw`wrong_release_test\.ts:\d+`;
+    assert.match(
+      findings[0]!.message,
+      new RegExp(
+        `^Interlock: lock "orders" is released at ${place} by a caller whose own acquire at ${place} was refused; ` +
+          `another call has held it for 100 ms, acquired at ${place}\\. Release the guard in place of the lock$`,
+      ),
+    );
+    assert.deepEqual(findings[0]!.calls.map(({ state, name }) => [state, name]), [["holds", "orders"]]);
+  }));
 
-test("watchdog: the same after an abort, the middle one of three, and with a queue that was full", async () => {
-  const lock = new Lock({ maxWaiting: 3 });
-  const findings = await watched(async () => {
+test("watchdog: the same after an abort, the middle one of three", () =>
+  watched(async (findings) => {
+    const lock = new Lock();
     const guard = await lock.acquire();
     const controllers = [1, 2, 3].map(() => new AbortController());
     const calls = controllers.map(({ signal }) => careless(lock, { signal }));
@@ -66,18 +52,19 @@ test("watchdog: the same after an abort, the middle one of three, and with a que
     assert.equal(await calls[1], "AbortError");
     assert.equal(guard.held, false);
     for (const call of [calls[0], calls[2]]) assert.equal(await call, "done");
-  });
-  assert.equal(findings.length, 1);
-  const full = new Lock({ maxWaiting: 0 });
-  const others = await watched(async () => {
+    assert.deepEqual(kindsOf(findings), ["release"]);
+  }));
+
+test("watchdog: the same with a queue that was full", () =>
+  watched(async (findings) => {
+    const full = new Lock({ maxWaiting: 0 });
     await full.acquire();
     assert.equal(await careless(full, {}), "QueueFullError");
-  });
-  assert.equal(others.length, 1);
-});
+    assert.deepEqual(kindsOf(findings), ["release"]);
+  }));
 
-test("watchdog: a release by the holder is none, even after an earlier attempt of it was refused", async () => {
-  const findings = await watched(async (time) => {
+test("watchdog: a release by the holder is none, even after an earlier attempt of it was refused", () =>
+  watched(async (findings, time) => {
     const lock = new Lock();
     const before = await lock.acquire();
     const refused = lock.acquire({ timeout: 10 }).catch(() => {});
@@ -91,12 +78,11 @@ test("watchdog: a release by the holder is none, even after an earlier attempt o
     const condition = new Condition(lock);
     await condition.acquire();
     condition.release();
-  });
-  assert.deepEqual(findings, []);
-});
+    assert.deepEqual(findings, []);
+  }));
 
-test("watchdog: a release by a function around the refused call is none, if that holds", async () => {
-  const findings = await watched(async (time) => {
+test("watchdog: a release by a function around the refused call is none, if that holds", () =>
+  watched(async (findings, time) => {
     const lock = new Lock();
     await lock.acquire();
     async function inner(): Promise<void> {
@@ -107,37 +93,17 @@ test("watchdog: a release by a function around the refused call is none, if that
     time.advance(10);
     await refused;
     lock.release();
-  });
-  assert.deepEqual(findings, []);
-});
+    assert.deepEqual(findings, []);
+  }));
 
-test("watchdog: a function that holds, is refused, and releases is reported", async () => {
-  const findings = await watched(async (time) => {
+test("watchdog: a release by a caller that has acquired nothing is none: the hold may have been handed over", () =>
+  watched(async (findings) => {
     const lock = new Lock();
-    const guard = await lock.acquire();
-    const refused = lock.acquire({ timeout: 10 });
-    time.advance(10);
-    try {
-      await refused;
-    } catch {
-      /* refused */
-    } finally {
-      lock.release();
-    }
-    assert.equal(guard.held, false);
-  });
-  assert.deepEqual(findings.map(({ kind }) => kind), ["release"]);
-});
-
-test("watchdog: a release by a caller that has acquired nothing is none: the hold may have been handed over", async () => {
-  const lock = new Lock();
-  const findings = await watched(async () => {
     await (async () => {
       await Promise.resolve();
       await lock.acquire();
     })();
     await Promise.resolve();
     lock.release();
-  });
-  assert.deepEqual(findings, []);
-});
+    assert.deepEqual(findings, []);
+  }));
