@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import { Lock, Semaphore } from "../../mod.ts";
-import { type Finding, metrics, snapshot, watchdog } from "../../lib/diagnostics/mod.ts";
+import { type Finding, snapshot, watchdog } from "../../lib/diagnostics/mod.ts";
 import { hub } from "../../lib/diagnostics/hub.ts";
 import type { Acquisition, Group } from "../../lib/diagnostics/acquisition.ts";
 import { Overdue } from "../../lib/diagnostics/search.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks } from "../_tools.ts";
-import { kindsOf, Recording, Thing, watched } from "./_tools.ts";
+import { kindsOf, Measurements, Recording, Thing, watched } from "./_tools.ts";
 
 test("watchdog: one that was disposed of is silent at the end of the process, and leaves no listener there", async () => {
   const listeners: (() => void)[] = [];
@@ -117,16 +117,14 @@ test("observe: permits that are given back without a guard end the oldest holds,
 });
 
 test("metrics: disposed of twice, they count down once", () => {
-  let present = 0;
   using _ = new Recording(); // so that what is present stays known
-  const counter = () => ({ add: (by: number) => void (present += by), record() {} });
-  const measuring = metrics({ createCounter: counter, createUpDownCounter: counter, createHistogram: counter });
-  const lock = new Thing(), call = {};
-  lock.grant(call);
-  assert.equal(present, 1);
-  measuring[Symbol.dispose]();
-  measuring[Symbol.dispose]();
-  assert.equal(present, 0);
+  const measurements = new Measurements();
+  const present = () => measurements.values.get("interlock.holders lock");
+  new Thing().grant({});
+  assert.equal(present(), 1);
+  measurements[Symbol.dispose]();
+  measurements[Symbol.dispose]();
+  assert.equal(present(), 0);
 });
 
 test("overdue: the one that is next decides when to look, and those that left are no news", () => {

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { hook } from "../../lib/internal/hook.ts";
 import { observe, type Observer } from "../../lib/diagnostics/mod.ts";
-import { runtime, test } from "../_test.ts";
+import { runProgram } from "../_program.ts";
+import { test } from "../_test.ts";
 import { withFakeTime } from "../_tools.ts";
 import { Recording, Thing } from "./_tools.ts";
 
@@ -125,14 +123,9 @@ test("observe: wrong observers are refused", () => {
   assert.equal(hook, undefined);
 });
 
-test("observe: what an observer throws becomes an uncaught error and reaches nothing else", () => {
-  const args = { deno: ["run", "-A"], bun: [], node: ["--import=./scripts/transpile.mjs"] }[runtime];
-  const root = fileURLToPath(new URL("../..", import.meta.url));
-  const { status, stdout, stderr } = spawnSync(process.execPath, [...args, "tests/diagnostics/throwing_observer.ts"], {
-    encoding: "utf8",
-    cwd: root,
-  });
-  assert.equal(stdout, "the lock's user goes on\nthe other observer sees it\n");
-  assert.notEqual(status, 0);
-  assert.match(stderr, /thrown by an observer/);
+test("observe: what an observer throws becomes an uncaught error and reaches nothing else", async () => {
+  const { code, out, err } = await runProgram(new URL("./_throwing_observer.ts", import.meta.url));
+  assert.deepEqual(out.split(/\s*\n/), ["the lock's user goes on", "the other observer sees it"]);
+  assert.notEqual(code, 0);
+  assert.match(err, /thrown by an observer/);
 });

@@ -8,7 +8,48 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "../../mod.ts";
 import { test } from "../_test.ts";
-import { checkCancelledWork, type Work } from "./_cancelled_work.ts";
+
+/** Waits until the signal aborts, and rejects then. */
+type Work = (signal: AbortSignal) => Promise<unknown>;
+
+/** Cancels `work` in every way that a pool has. */
+async function checkCancelledWork(work: Work): Promise<void> {
+  for (const reason of [undefined, new Error("stop"), "stop"]) {
+    const started = () => {
+      let go!: () => void;
+      const begun = new Promise<void>((resolve) => go = resolve);
+      const begin = (signal: AbortSignal) => {
+        setTimeout(go, 0); // it is under way by then
+        return work(signal);
+      };
+      return { begun, begin };
+    };
+
+    const tasks = new Pool(3);
+    const first = started();
+    const task = await tasks.createTask(first.begin);
+    await first.begun;
+    task.cancel(reason);
+    await tasks.join();
+    assert.equal(task.status, "cancelled");
+
+    const mapped = new Pool(3);
+    for await (const one of mapped.map([0, 1, 2], (n, _, signal) => n === 0 ? n : work(signal))) {
+      assert.equal(one, 0);
+      break;
+    }
+    await mapped.join();
+
+    const whole = new Pool(3);
+    const second = started();
+    const running = await whole.createTask(second.begin);
+    const called = whole.run(work).catch(() => {});
+    await second.begun;
+    whole.cancel(reason);
+    await Promise.all([whole.join(), called]);
+    assert.equal(running.status, "cancelled");
+  }
+}
 
 /** Each waits until the signal aborts. */
 const works: Record<string, Work> = {
@@ -32,7 +73,7 @@ const works: Record<string, Work> = {
 };
 
 for (const [name, work] of Object.entries(works)) {
-  test(`Pool: a cancelled ${name} is no failure`, () => checkCancelledWork(Pool, work));
+  test(`Pool: a cancelled ${name} is no failure`, () => checkCancelledWork(work));
 }
 
 test("Pool: an AbortError before its signal has aborted is a failure", async () => {

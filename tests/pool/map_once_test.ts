@@ -1,6 +1,7 @@
 /** Pool.map as one call, without a pool of one's own; settled results of both maps. */
 import assert from "node:assert/strict";
 import { Pool, RateLimiter } from "../../mod.ts";
+import { untilAborted } from "../_group_tasks.ts";
 import { test } from "../_test.ts";
 import { nextTurn, rejectsWith, states, until, watch } from "../_tools.ts";
 import { later } from "./_sources.ts";
@@ -72,11 +73,11 @@ for (const [name, map] of Object.entries(maps)) {
       yield 0;
       throw error;
     }
-    let reason: unknown;
+    const reasons: unknown[] = [];
     const fails = (_: number, __: number, signal: AbortSignal) =>
-      new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(reason = signal.reason)));
+      untilAborted(signal).catch((reason) => void reasons.push(reason));
     await rejectsWith(map(failing(), fails), error);
-    assert.equal(reason, error);
+    assert.deepEqual(reasons, [error]);
   });
 }
 
@@ -90,8 +91,7 @@ test("pool.map, settled: in a loop, in either order; leaving the loop, a signal 
     for await (const one of pool.map([0, 1, 2, 3], check, { ordered, settled: true })) results.push(one);
     assert.deepEqual(ordered ? results : results.length, ordered ? all : 4);
   }
-  const endless = (_: number, __: number, signal: AbortSignal) =>
-    new Promise<number>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  const endless = (_: number, __: number, signal: AbortSignal) => untilAborted(signal);
   for await (const one of pool.map([0, 1, 2], (n, i, signal) => n ? endless(n, i, signal) : n, { settled: true })) {
     assert.deepEqual(one, fulfilled(0));
     break;

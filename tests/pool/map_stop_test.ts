@@ -1,6 +1,7 @@
 /** Pool.map: stopped by its signal, its pool, its reader or a misbehaving source. */
 import assert from "node:assert/strict";
 import { Pool } from "../../mod.ts";
+import { untilAborted } from "../_group_tasks.ts";
 import { test } from "../_test.ts";
 import {
   CountingController,
@@ -40,13 +41,7 @@ test("Pool.map: its signal ends it with the bare reason", async () => {
   await using pool = new Pool(2);
   const controller = new CountingController();
   const { state, items } = source(100);
-  const map = pool.map(
-    items(),
-    (_, __, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
-    {
-      signal: controller.signal,
-    },
-  );
+  const map = pool.map(items(), (_, __, signal) => untilAborted(signal), { signal: controller.signal });
   const read = watch(map.next());
   await flushMicrotasks();
   const reason = new Error("the user left");
