@@ -16,7 +16,14 @@ import {
   SingleFlight,
   TimeoutLock,
 } from "../mod.ts";
-import { memoryBackend, RedisKeyedMutex, RedisLock, RedisRwLock, RedisSemaphore } from "../lib/redis/mod.ts";
+import {
+  memoryBackend,
+  RedisKeyedMutex,
+  RedisLock,
+  RedisRateLimiter,
+  RedisRwLock,
+  RedisSemaphore,
+} from "../lib/redis/mod.ts";
 import { WebLock, WebRwLock } from "../lib/web/mod.ts";
 import { flushMicrotasks } from "./_tools.ts";
 import { test } from "./_test.ts";
@@ -50,6 +57,7 @@ const all = {
   "RedisSemaphore": () => new RedisSemaphore(memoryBackend(), "a", 1, OFF),
   "RedisKeyedMutex.at": () => new RedisKeyedMutex(memoryBackend(), OFF).at("a"),
   "RedisRwLock.reader": () => new RedisRwLock(memoryBackend(), "a", OFF).reader,
+  "RedisRateLimiter": () => new RedisRateLimiter(memoryBackend(), "a", 5, 1000),
   "RedisRwLock.writer": () => new RedisRwLock(memoryBackend(), "a", OFF).writer,
   "WebRwLock.writer": () => new WebRwLock("a", { locks }).writer,
 };

@@ -59,22 +59,3 @@ redisTest("RedisRateLimiter: lost answers, give-ups and a clock set back give no
     assert.ok(apart >= INTERVAL - 0.01, `${LIMIT + 1} starts within ${apart} ms`);
   }
 });
-
-redisTest(
-  "RedisRateLimiter: a clock set back overtakes no call that sleeps until its turn",
-  async ({ server, connect }) => {
-    const limiter = new RedisRateLimiter(byClock(await connect()), "crawl", 1, 300);
-    await limiter.acquire();
-    const order: string[] = [];
-    const start = async (name: string) => {
-      const call = limiter.acquire().then(() => order.push(name));
-      await limiter.retryAfter(); // behind its command
-      return { call };
-    };
-    const sleeper = await start("sleeper");
-    await setClock(server, -3600);
-    const newcomer = await start("newcomer");
-    await Promise.all([sleeper.call, newcomer.call]);
-    assert.deepEqual(order, ["sleeper", "newcomer"]);
-  },
-);
