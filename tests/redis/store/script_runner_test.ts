@@ -1,14 +1,16 @@
 /** Running one script: what is sent in full, and when. */
 import assert from "node:assert/strict";
 import { type Backend, RedisLock } from "../../../lib/redis/mod.ts";
-import { script } from "../../../lib/redis/scripts/script.ts";
+import { type Script, script } from "../../../lib/redis/scripts/script.ts";
 import { Command } from "../../../lib/redis/store/commands.ts";
 import { ScriptRunner } from "../../../lib/redis/store/script_runner.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
+import { altered } from "../_altered.ts";
 import { computeDigests, nothing, scripted } from "../_scripted.ts";
 import { commandOf } from "../_command_of.ts";
 
+const SCRIPT: Script = { ...script("return 1"), sha: "0" };
 const NOSCRIPT = new Error("NOSCRIPT No matching script. Please use EVAL.");
 
 for (const [settled, sent] of [[false, 1], [true, 0]] as const) {
@@ -16,7 +18,7 @@ for (const [settled, sent] of [[false, 1], [true, 0]] as const) {
     let inFull = 0;
     const runner = new ScriptRunner({ evalsha: () => Promise.reject(NOSCRIPT), eval: () => Promise.resolve(++inFull) });
     const call = { settled: false, unanswered: () => {} };
-    const answer = watch(runner.run({ ...script("return 1"), sha: "0" }, ["a"], [], new Command(1000, call)));
+    const answer = watch(runner.run(SCRIPT, ["a"], [], new Command(1000, call)));
     call.settled = settled;
     await flushMicrotasks();
     assert.equal(inFull, sent); // later it could arrive after the command that cancels this one
@@ -35,7 +37,7 @@ test("ScriptRunner: a command's moment and its limit count from when the client 
     };
     const run = () => nothing;
     const runner = new ScriptRunner({ evalsha: run, eval: run }, portions);
-    void runner.run({ ...script(""), sha: "0" }, ["a"], [], command);
+    void runner.run(SCRIPT, ["a"], [], command);
     await time.pass(5000);
     handOver();
     assert.equal(command.at, performance.now());
@@ -93,8 +95,7 @@ test("ScriptRunner: a burst sends a script that the server does not know in full
     },
     eval: async () => await Promise.resolve(known = sent.push("full") > 0),
   });
-  const one = { ...script("return 1"), sha: "0" };
-  const burst = () => Promise.all(Array.from({ length: 3 }, () => runner.run(one, ["a"], [])));
+  const burst = () => Promise.all(Array.from({ length: 3 }, () => runner.run(SCRIPT, ["a"], [])));
   for (let i = 0; i < 2; i++) {
     known = false;
     sent.length = 0;
@@ -107,7 +108,7 @@ test("ScriptRunner: the cause of an error that a closed client gives shows no ar
   const command = { name: "evalsha", args: ["a secret"] };
   const reject = () => Promise.reject(Object.assign(new Error("Connection is closed."), { command }));
   const runner = new ScriptRunner({ evalsha: reject, eval: reject, closed: true });
-  await assert.rejects(runner.run({ ...script("return 1"), sha: "0" }, ["a"], []), ({ cause }: Error) => {
+  await assert.rejects(runner.run(SCRIPT, ["a"], []), ({ cause }: Error) => {
     assert.deepEqual((cause as { command: unknown }).command, { name: "evalsha" });
     return true;
   });
@@ -128,17 +129,13 @@ for (const cluster of [false, true]) {
     withFakeTime(async (time) => {
       await computeDigests();
       const named: number[] = [];
-      const usual = scripted(() => undefined);
-      const backend = {
-        ...usual,
-        cluster,
-        evalsha: (sha: string, keys: string[], args: string[]) => {
-          if (commandOf(keys, args) !== "release") return usual.evalsha(sha, keys, args);
-          return named.push(keys.length) === 1
-            ? Promise.reject(new Error("Connection is closed."))
-            : usual.evalsha(sha, keys, args);
-        },
-      };
+      const usual = { ...scripted(() => undefined), cluster };
+      const backend = altered(usual, async (run, keys, args) => {
+        if (commandOf(keys, args) === "release" && named.push(keys.length) === 1) {
+          throw new Error("Connection is closed.");
+        }
+        return await run();
+      });
       const released = watch((await new RedisLock(backend, "a").acquire()).release());
       await time.pass(100);
       assert.deepEqual([released.value, named], [true, [3, cluster ? 1 : 3]]); // its queue may be moving
@@ -149,18 +146,14 @@ test("RedisStore: a release that is sent again because its slot is open has its 
   withFakeTime(async (time) => {
     await computeDigests();
     const named: number[] = [];
-    const usual = scripted((command) => command === "verify" ? nothing : undefined);
-    const backend = {
-      ...usual,
-      cluster: true,
-      evalsha: async (sha: string, keys: string[], args: string[]) => {
-        if (commandOf(keys, args) !== "release") return await usual.evalsha(sha, keys, args);
-        const isFirst = named.push(keys.length) === 1;
-        await new Promise((resolve) => setTimeout(resolve, isFirst ? 900 : 200));
-        if (isFirst) throw new Error("TRYAGAIN Multiple keys request during rehashing of slot");
-        return await usual.evalsha(sha, keys, args);
-      },
-    };
+    const usual = { ...scripted((command) => command === "verify" ? nothing : undefined), cluster: true };
+    const backend = altered(usual, async (run, keys, args) => {
+      if (commandOf(keys, args) !== "release") return await run();
+      const isFirst = named.push(keys.length) === 1;
+      await new Promise((resolve) => setTimeout(resolve, isFirst ? 900 : 200));
+      if (isFirst) throw new Error("TRYAGAIN Multiple keys request during rehashing of slot");
+      return await run();
+    });
     const other = await new RedisLock(backend, "b").acquire();
     const verified = watch(other.verify()); // of another node, which is silent
     const released = watch((await new RedisLock(backend, "a", { ttl: 3000 }).acquire()).release());
