@@ -48,72 +48,47 @@ export interface HostileBody {
 
 const OPTIONS = { ttl: 20_000, renew: false };
 
-/** A body with leases: one that takes all, and another one that competes with it. */
-function leased(
-  first: Acquirable<Lease>,
-  second: Acquirable<Lease, WaitOptions>,
-  ...looks: (() => Promise<unknown>)[]
-): Subject {
-  const released = (lease: Lease) => lease.release();
-  return {
-    async take() {
-      const held = await first.acquire();
-      return { calls: [() => held.verify(), () => held.extend(20_000)], release: () => held.release() };
-    },
-    wait: (signal) => second.acquire({ signal }).then(released),
-    asks: [async () => await second.tryAcquire(), () => second.acquire({ timeout: 30 })],
-    looks,
+/** What takes all of a body, what competes with it, and its `inspect`. */
+type Competitors = [first: Acquirable<Lease>, second: Acquirable<Lease, WaitOptions>, inspect: () => Promise<unknown>];
+
+/** A body with leases. */
+function leasedBody(name: string, kind: Kind, of: (backend: Backend, name: string) => Competitors): HostileBody {
+  const make: HostileBody["make"] = (...args) => {
+    const [first, second, inspect] = of(...args);
+    return {
+      async take() {
+        const held = await first.acquire();
+        return { calls: [() => held.verify(), () => held.extend(20_000)], release: () => held.release() };
+      },
+      wait: (signal) => second.acquire({ signal }).then((lease) => lease.release()),
+      asks: [async () => await second.tryAcquire(), () => second.acquire({ timeout: 30 })],
+      looks: [inspect],
+    };
   };
+  return { name, kind, ends: ["", ":queue", ":lives"], make };
 }
 
-const STATE = ["", ":queue", ":lives"];
-
 export const hostileBodies: readonly HostileBody[] = [
-  {
-    name: "RedisLock",
-    kind: "lock",
-    ends: STATE,
-    make(backend, name) {
-      const lock = new RedisLock(backend, name, OPTIONS);
-      return leased(lock, lock, () => lock.inspect());
-    },
-  },
-  {
-    name: "RedisSemaphore",
-    kind: "semaphore",
-    ends: STATE,
-    make(backend, name) {
-      const semaphore = new RedisSemaphore(backend, name, 1, OPTIONS);
-      return leased(semaphore, semaphore, () => semaphore.inspect());
-    },
-  },
-  {
-    name: "RedisKeyedMutex",
-    kind: "keyed",
-    ends: STATE,
-    make(backend, name) {
-      const mutex = new RedisKeyedMutex(backend, OPTIONS);
-      return leased(mutex.at(name), mutex.at(name), () => mutex.inspect(name));
-    },
-  },
-  {
-    name: "RedisRwLock, a writer against a reader",
-    kind: "rw",
-    ends: STATE,
-    make(backend, name) {
-      const rw = new RedisRwLock(backend, name, OPTIONS);
-      return leased(rw.reader, rw.writer, () => rw.inspect());
-    },
-  },
-  {
-    name: "RedisRwLock, a reader against a writer",
-    kind: "rw",
-    ends: STATE,
-    make(backend, name) {
-      const rw = new RedisRwLock(backend, name, OPTIONS);
-      return leased(rw.writer, rw.reader, () => rw.inspect());
-    },
-  },
+  leasedBody("RedisLock", "lock", (backend, name) => {
+    const lock = new RedisLock(backend, name, OPTIONS);
+    return [lock, lock, () => lock.inspect()];
+  }),
+  leasedBody("RedisSemaphore", "semaphore", (backend, name) => {
+    const semaphore = new RedisSemaphore(backend, name, 1, OPTIONS);
+    return [semaphore, semaphore, () => semaphore.inspect()];
+  }),
+  leasedBody("RedisKeyedMutex", "keyed", (backend, name) => {
+    const mutex = new RedisKeyedMutex(backend, OPTIONS);
+    return [mutex.at(name), mutex.at(name), () => mutex.inspect(name)];
+  }),
+  leasedBody("RedisRwLock, a writer against a reader", "rw", (backend, name) => {
+    const rw = new RedisRwLock(backend, name, OPTIONS);
+    return [rw.reader, rw.writer, () => rw.inspect()];
+  }),
+  leasedBody("RedisRwLock, a reader against a writer", "rw", (backend, name) => {
+    const rw = new RedisRwLock(backend, name, OPTIONS);
+    return [rw.writer, rw.reader, () => rw.inspect()];
+  }),
   {
     name: "RedisRateLimiter",
     kind: "rate",
