@@ -1,7 +1,6 @@
 /** Batching the writes of one turn: order is kept, and no write stays buffered. */
 import assert from "node:assert/strict";
 import { Cork } from "../../../lib/redis/clients/io_redis.ts";
-import { ioRedis } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks } from "../../_tools.ts";
 import { sinon, under } from "../../internal/_fake_clocks.ts";
@@ -52,15 +51,6 @@ test("Cork: a new connection in the same turn, and none at all", async () => {
   }
   await flushMicrotasks();
   assert.deepEqual([old.writes, fresh.writes], [["x"], ["x", "x"]]);
-});
-
-test("Cork: a client without a stream works as well", async () => {
-  const sent: unknown[][] = [];
-  const on = () => {};
-  const evalsha = (...command: unknown[]) => Promise.resolve(sent.push(command));
-  const client = { evalsha, eval: evalsha, duplicate: () => ({}), status: "ready", on };
-  assert.equal(await ioRedis(client).evalsha("sha", ["k"], ["a"]), 1);
-  assert.deepEqual(sent, [["sha", 1, "k", "a"]]);
 });
 
 test("Cork: a clock of a test that replaces queueMicrotask keeps no command back", () =>

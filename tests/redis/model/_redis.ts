@@ -16,6 +16,8 @@ export interface Published {
   readonly message: string;
 }
 
+type Command = (redis: MemoryRedis, key: string, ...args: string[]) => unknown;
+
 export class MemoryRedis {
   /** In µs. */
   now = 1_700_000_000_000_000;
@@ -52,7 +54,7 @@ export class MemoryRedis {
   }
 
   get keys(): string[] {
-    return [...this.#entries.keys()].filter((key) => this.#get(key) !== undefined);
+    return [...this.#entries.keys()].filter((key) => this.#entry(key) !== undefined);
   }
 
   /** Hands a key over to another node. */
@@ -78,102 +80,129 @@ export class MemoryRedis {
   }
 
   members(key: string): Map<string, string> {
-    const value = this.#get(key);
+    const value = this.#entry(key)?.value;
     return value !== undefined && "members" in value ? value.members : new Map();
   }
 
-  call(name: string, ...args: string[]): unknown {
-    const [key = "", ...rest] = args;
-    switch (name) {
-      case "TIME":
-        return [String(Math.floor(this.now / 1e6)), String(this.now % 1e6)];
-      case "PUBLISH":
-        this.published.push({ channel: key, message: rest[0]! });
-        return Number(this.subscribers.has(key));
-      case "PUBSUB":
-        return [rest[0], Number(this.subscribers.has(rest[0]!))];
-      case "DEL":
-        return Number(this.#entries.delete(key));
-      case "EXISTS":
-        return Number(this.#get(key) !== undefined);
-      case "PTTL": {
-        const { until = -Infinity } = this.#get(key) === undefined ? {} : this.#entries.get(key)!;
-        if (Math.abs(until) === Infinity) return until > 0 ? -1 : -2;
-        return Math.ceil((until - this.now) / 1000);
-      }
-      case "PEXPIRE":
-        if (this.#get(key) === undefined) return 0;
-        this.#entries.get(key)!.until = this.now + Number(rest[0]) * 1000;
-        return 1;
+  call(name: string, key = "", ...args: string[]): unknown {
+    const command = MemoryRedis.#commands[name];
+    if (command === undefined) {
+      throw new Error(`this server in memory has no ${name}: add it to tests/redis/model/_redis.ts`);
     }
-    if (/^(L|RPUSH)/.test(name)) return this.#list(name, key, rest);
-    if (/^Z/.test(name)) return this.#sortedSet(name, key, rest);
-    return /^H/.test(name) ? this.#hash(name, key, rest) : this.#string(name, key, rest);
+    return command(this, key, ...args);
   }
 
-  #get(key: string): Value | undefined {
+  static readonly #commands: Readonly<Record<string, Command>> = {
+    TIME: ({ now }) => [String(Math.floor(now / 1e6)), String(now % 1e6)],
+    PUBLISH: ({ published, subscribers }, channel, message) => {
+      published.push({ channel, message });
+      return Number(subscribers.has(channel));
+    },
+    PUBSUB: ({ subscribers }, _, channel) => [channel, Number(subscribers.has(channel))],
+
+    DEL: (redis, key) => Number(redis.#entries.delete(key)),
+    EXISTS: (redis, key) => Number(redis.#entry(key) !== undefined),
+    PTTL: (redis, key) => {
+      const { until = -Infinity } = redis.#entry(key) ?? {};
+      if (Math.abs(until) === Infinity) return until > 0 ? -1 : -2;
+      return Math.ceil((until - redis.now) / 1000);
+    },
+    PEXPIRE: (redis, key, ms) => {
+      const entry = redis.#entry(key);
+      if (entry !== undefined) entry.until = redis.now + Number(ms) * 1000;
+      return Number(entry !== undefined);
+    },
+
+    GET: (redis, key) => redis.#text(key) ?? false,
+    SET: (redis, key, text, how, ms) => {
+      const until = how === "KEEPTTL" ? redis.#entry(key)!.until : redis.now + Number(ms) * 1000;
+      redis.#entries.set(key, { value: { kind: "string", text }, until });
+      return { ok: "OK" };
+    },
+    SETRANGE: (redis, key, at, part) => {
+      const text = redis.#text(key)!;
+      const changed = text.slice(0, Number(at)) + part + text.slice(Number(at) + part.length);
+      redis.call("SET", key, changed, "KEEPTTL");
+      return changed.length;
+    },
+
+    LLEN: (redis, key) => redis.#items(key).length,
+    LINDEX: (redis, key, at) => redis.#items(key).at(Number(at)) ?? false,
+    LRANGE: (redis, key, from, to) => part(redis.#items(key), from, to),
+    LSET: (redis, key, at, text) => redis.#setItems(key, redis.#items(key).with(Number(at), text)),
+    LTRIM: (redis, key, from, to) => redis.#setItems(key, part(redis.#items(key), from, to)),
+    RPUSH: (redis, key, ...texts) => redis.#setItems(key, [...redis.#items(key), ...texts]),
+
+    HGET: (redis, key, field) => redis.members(key).get(field) ?? false,
+    HMGET: (redis, key, ...fields) => fields.map((field) => redis.members(key).get(field) ?? false),
+    HEXISTS: (redis, key, field) => Number(redis.members(key).has(field)),
+    HKEYS: (redis, key) => [...redis.members(key).keys()],
+    HSCAN: (redis, key) => ["0", [...redis.members(key)].flat()],
+    HDEL: (redis, key, ...fields) => redis.#remove(key, fields),
+    HSET: (redis, key, ...args) => {
+      const fields = redis.#collection(key, "hash");
+      for (let i = 0; i < args.length; i += 2) fields.set(args[i]!, args[i + 1]!);
+      return args.length / 2;
+    },
+
+    ZCOUNT: (redis, key, least) =>
+      [...redis.members(key).values()].filter((score) => Number(score) >= Number(least)).length,
+    ZCARD: (redis, key) => redis.members(key).size,
+    ZMSCORE: (redis, key, ...members) => members.map((member) => redis.members(key).get(member) ?? false),
+    ZSCORE: (redis, key, member) => redis.members(key).get(member) ?? false,
+    ZREM: (redis, key, ...members) => redis.#remove(key, members),
+    ZADD: (redis, key, ...args) => {
+      const flag = /^[NX]X$/.test(args[0]!) ? args.shift() : "";
+      const [score = "", id = ""] = args;
+      const isNew = !redis.members(key).has(id);
+      if ((flag === "NX" && !isNew) || (flag === "XX" && isNew)) return 0;
+      redis.#collection(key, "zset").set(id, String(Number(score)));
+      return Number(isNew);
+    },
+    ZRANGE: (redis, key, from, to, withScores) => {
+      const found = part(redis.#sorted(key), from, to);
+      return withScores === "WITHSCORES" ? found.flat() : found.map(([id]) => id);
+    },
+    ZRANGEBYSCORE: (redis, key, _least, most, _limit, _offset, count) => {
+      const found = redis.#sorted(key).filter(([, score]) => Number(score) <= Number(most));
+      return found.slice(0, Number(count)).map(([id]) => id);
+    },
+  };
+
+  #entry(key: string): Entry | undefined {
     const entry = this.#entries.get(key);
-    if (entry !== undefined && entry.until <= this.now) this.#entries.delete(key);
-    return this.#entries.get(key)?.value;
+    if (entry === undefined || entry.until > this.now) return entry;
+    this.#entries.delete(key);
+    return undefined;
   }
 
-  #string(name: string, key: string, args: string[]): unknown {
-    const value = this.#get(key);
-    const text = value?.kind === "string" ? value.text : undefined;
-    switch (name) {
-      case "GET":
-        return text ?? false;
-      case "SET": {
-        const until = args[1] === "KEEPTTL" ? this.#entries.get(key)!.until : this.now + Number(args[2]) * 1000;
-        this.#entries.set(key, { value: { kind: "string", text: args[0]! }, until });
-        return { ok: "OK" };
-      }
-      case "SETRANGE": {
-        const at = Number(args[0]);
-        const changed = text!.slice(0, at) + args[1] + text!.slice(at + args[1]!.length);
-        this.#entries.set(key, { value: { kind: "string", text: changed }, until: this.#entries.get(key)!.until });
-        return changed.length;
-      }
-    }
-    throw unknown(name);
+  #text(key: string): string | undefined {
+    const value = this.#entry(key)?.value;
+    return value?.kind === "string" ? value.text : undefined;
   }
 
-  #list(name: string, key: string, args: string[]): unknown {
-    const value = this.#get(key);
-    const items = value?.kind === "list" ? value.items : [];
-    const [from = 0, to = -1] = args.map(Number);
-    const end = to < 0 ? items.length + to + 1 : to + 1;
-    const begin = Math.max(0, from < 0 ? items.length + from : from);
-    switch (name) {
-      case "LLEN":
-        return items.length;
-      case "LINDEX":
-        return items.at(from) ?? false;
-      case "LRANGE":
-        return items.slice(begin, Math.max(begin, end));
-      case "LSET":
-        items[begin] = args[1]!;
-        break;
-      case "LTRIM":
-        items.splice(0, items.length, ...items.slice(begin, Math.max(begin, end)));
-        break;
-      case "RPUSH":
-        if (value === undefined) this.#entries.set(key, { value: { kind: "list", items }, until: Infinity });
-        items.push(...args);
-        break;
-      default:
-        throw unknown(name);
-    }
+  #items(key: string): readonly string[] {
+    const value = this.#entry(key)?.value;
+    return value?.kind === "list" ? value.items : [];
+  }
+
+  #setItems(key: string, items: string[]): number {
+    const { until = Infinity } = this.#entry(key) ?? {};
     if (items.length === 0) this.#entries.delete(key);
+    else this.#entries.set(key, { value: { kind: "list", items }, until });
     return items.length;
   }
 
   #collection(key: string, kind: "hash" | "zset"): Map<string, string> {
-    const value = this.#get(key);
+    const value = this.#entry(key)?.value;
     if (value !== undefined && "members" in value) return value.members;
     const members = new Map<string, string>();
     this.#entries.set(key, { value: { kind, members }, until: Infinity });
     return members;
+  }
+
+  #sorted(key: string): [member: string, score: string][] {
+    return [...this.members(key)].sort(([a, x], [b, y]) => Number(x) - Number(y) || (a < b ? -1 : 1));
   }
 
   #remove(key: string, fields: string[]): number {
@@ -182,68 +211,10 @@ export class MemoryRedis {
     if (members.size === 0) this.#entries.delete(key);
     return removed;
   }
-
-  #hash(name: string, key: string, args: string[]): unknown {
-    const members = this.members(key);
-    switch (name) {
-      case "HGET":
-        return members.get(args[0]!) ?? false;
-      case "HMGET":
-        return args.map((field) => members.get(field) ?? false);
-      case "HEXISTS":
-        return Number(members.has(args[0]!));
-      case "HKEYS":
-        return [...members.keys()];
-      case "HSCAN":
-        return ["0", [...members].flat()];
-      case "HDEL":
-        return this.#remove(key, args);
-      case "HSET": {
-        const fields = this.#collection(key, "hash");
-        for (let i = 0; i < args.length; i += 2) fields.set(args[i]!, args[i + 1]!);
-        return args.length / 2;
-      }
-    }
-    throw unknown(name);
-  }
-
-  #sortedSet(name: string, key: string, args: string[]): unknown {
-    const members = this.members(key);
-    const sorted = () => [...members].sort(([a, x], [b, y]) => Number(x) - Number(y) || (a < b ? -1 : 1));
-    switch (name) {
-      case "ZCOUNT":
-        return sorted().filter(([, score]) => Number(score) >= Number(args[0])).length;
-      case "ZCARD":
-        return members.size;
-      case "ZMSCORE":
-        return args.map((member) => members.get(member) ?? false);
-      case "ZSCORE":
-        return members.get(args[0]!) ?? false;
-      case "ZREM":
-        return this.#remove(key, args);
-      case "ZADD": {
-        const flag = /^[NX]X$/.test(args[0]!) ? args.shift() : "";
-        const [score = "", id = ""] = args;
-        const isNew = !members.has(id);
-        if ((flag === "NX" && !isNew) || (flag === "XX" && isNew)) return 0;
-        this.#collection(key, "zset").set(id, String(Number(score)));
-        return Number(isNew);
-      }
-      case "ZRANGE": {
-        const [from = 0, to = 0] = args.map(Number);
-        const all = sorted();
-        const slice = all.slice(from < 0 ? all.length + from : from, (to < 0 ? all.length + to : to) + 1);
-        return args[2] === "WITHSCORES" ? slice.flat() : slice.map(([id]) => id);
-      }
-      case "ZRANGEBYSCORE":
-        return sorted().filter(([, score]) => Number(score) <= Number(args[1])).slice(0, Number(args[4])).map(([id]) =>
-          id
-        );
-    }
-    throw unknown(name);
-  }
 }
 
-function unknown(name: string): Error {
-  return new Error(`this server in memory has no ${name}: add it to tests/redis/model/_redis.ts`);
+/** From one place to another, both included; those below 0 count from the end. */
+function part<T>(all: readonly T[], from: string, to: string): T[] {
+  const [begin, last] = [from, to].map(Number).map((at) => at < 0 ? all.length + at : at) as [number, number];
+  return all.slice(Math.max(0, begin), Math.max(0, last + 1));
 }
