@@ -54,61 +54,50 @@ export class Wire {
 
   #receive(data: Buffer): void {
     this.#buffer = Buffer.concat([this.#buffer, data]);
-    for (;;) {
-      const parsed = parse(this.#buffer, 0);
-      if (parsed === undefined) return;
-      this.#buffer = this.#buffer.subarray(parsed.end);
-      if (this.onPush !== undefined && Array.isArray(parsed.value) && parsed.value[0] === "message") {
-        this.onPush(parsed.value);
+    for (let reply = read(this.#buffer); reply !== undefined; reply = read(this.#buffer)) {
+      const { value, rest } = reply;
+      this.#buffer = rest;
+      if (this.onPush !== undefined && Array.isArray(value) && value[0] === "message") {
+        this.onPush(value);
         continue;
       }
-      const reply = this.#replies.shift();
-      if (parsed.value instanceof Error) reply?.reject(parsed.value);
-      else reply?.resolve(parsed.value);
+      const call = this.#replies.shift();
+      if (value instanceof Error) call?.reject(value);
+      else call?.resolve(value);
     }
   }
 }
 
-interface Parsed {
-  value: unknown;
-  end: number;
+interface Reply {
+  readonly value: unknown;
+  /** The bytes after it. */
+  readonly rest: Buffer;
 }
 
-function parse(buffer: Buffer, start: number): Parsed | undefined {
-  const lineEnd = buffer.indexOf("\r\n", start);
-  if (lineEnd < 0) return undefined;
-  const text = buffer.toString("utf8", start + 1, lineEnd);
-  const end = lineEnd + 2;
-  switch (String.fromCharCode(buffer[start] ?? 0)) {
-    case "+":
-      return { value: text, end };
-    case "-":
-      return { value: new Error(`-${text}`), end };
-    case ":":
-      return { value: Number(text), end };
-    case "$":
-      return parseBulk(buffer, end, Number(text));
-    case "*":
-      return parseArray(buffer, end, Number(text));
-  }
-  throw new Error(`unexpected reply ${text}`);
+/** The first reply in these bytes; undefined if they end within it. */
+function read(bytes: Buffer): Reply | undefined {
+  const end = bytes.indexOf("\r\n");
+  if (end < 0) return undefined;
+  const [type, text, rest] = [bytes.toString("utf8", 0, 1), bytes.toString("utf8", 1, end), bytes.subarray(end + 2)];
+  const length = Number(text);
+  if (type === "+") return { value: text, rest };
+  if (type === "-") return { value: new Error(`-${text}`), rest };
+  if (type === ":") return { value: length, rest };
+  if (length < 0) return { value: null, rest };
+  if (type === "*") return readArray(rest, length);
+  if (type !== "$") throw new Error(`unexpected reply ${type}${text}`);
+  if (rest.length < length + 2) return undefined;
+  return { value: rest.toString("utf8", 0, length), rest: rest.subarray(length + 2) };
 }
 
-function parseBulk(buffer: Buffer, start: number, length: number): Parsed | undefined {
-  if (length < 0) return { value: null, end: start };
-  if (buffer.length < start + length + 2) return undefined;
-  return { value: buffer.toString("utf8", start, start + length), end: start + length + 2 };
-}
-
-function parseArray(buffer: Buffer, start: number, length: number): Parsed | undefined {
-  if (length < 0) return { value: null, end: start };
+function readArray(bytes: Buffer, length: number): Reply | undefined {
   const value: unknown[] = [];
-  let end = start;
+  let rest = bytes;
   for (let i = 0; i < length; i++) {
-    const item = parse(buffer, end);
+    const item = read(rest);
     if (item === undefined) return undefined;
     value.push(item.value);
-    end = item.end;
+    rest = item.rest;
   }
-  return { value, end };
+  return { value, rest };
 }

@@ -54,18 +54,6 @@ for (const { kind, holders, limit, own, code } of KINDS) {
     };
   };
 
-  test(`scripts: ${kind}: tokens grow although the server's clock was set back`, () => {
-    const { redis, ...server } = onServer();
-    const [, first = 0] = server.acquire(1);
-    server.release(1);
-    redis.now -= 600_000_000;
-    const [code, second = 0] = server.acquire(2);
-    assert.ok(code === 1 && second > first, `${second} after ${first}`);
-    server.release(2);
-    const [, third = 0] = server.acquire(3);
-    assert.ok(third > second, `${third} after ${second}`);
-  });
-
   test(`scripts: ${kind}: a waiter whose life is over leaves the queue, even behind one that lives`, () => {
     const { redis, ...server } = onServer();
     for (let holder = 1; holder <= limit; holder++) server.acquire(holder);
