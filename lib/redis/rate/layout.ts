@@ -39,6 +39,10 @@ export const MOST_COUNTED = 2 ** 52;
 export const CHANGE = -1;
 export const VOID = -2;
 
+/** The head, but for the levels. */
+const HEAD = "overAt, keysEnd, latest, clockShift, blockEnd, maxSpan, lastTurn, lastBack, isListed, lastCaller";
+const FIRST_LEVELS = "count, missing, since, level4";
+
 /**
  * Reads the head, and sets what it has. The first four levels are count, missing and since, those of the first budget, and
  * level4, which is set only if there is a second one. Sets moment, the present time of the limit.
@@ -48,15 +52,16 @@ local call, ceil, floor, min, max = redis.call, math.ceil, math.floor, math.min,
 local encode, decode = cmsgpack.pack, cmsgpack.unpack
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
-local overAt, keysEnd, latest, clockShift, blockEnd, maxSpan, lastTurn, lastBack, isListed, lastCaller, count, missing, since, level4
+local ${HEAD}, ${FIRST_LEVELS}
 local head = call('GET', KEYS[1])
 if head then
-  overAt, keysEnd, latest, clockShift, blockEnd, maxSpan, lastTurn, lastBack, isListed, lastCaller, count, missing, since, level4 = decode(head)
+  ${HEAD}, ${FIRST_LEVELS} = decode(head)
   if type(lastCaller) ~= 'string' then error('the head of a rate limit has another shape') end
 end
 if not head or overAt <= now then
-  head, keysEnd, latest, clockShift, blockEnd, maxSpan, lastTurn, lastBack, isListed, lastCaller = nil, 0, 0, 0, 0, 0, 0, 0, true, nil
-  count, missing, since, level4 = nil, nil, nil, nil
+  head = nil
+  ${HEAD} = 0, 0, 0, 0, 0, 0, 0, 0, true, nil
+  ${FIRST_LEVELS} = nil, nil, nil, nil
   call('LTRIM', KEYS[2], '1', '0') -- starts without a head have no time
 end
 if latest + 1 - now > clockShift then clockShift = latest + 1 - now end -- the server's clock stands still, or was set back
@@ -71,8 +76,8 @@ export const store = `
     life = floor(life * 9 / 8)
     keysEnd = now + life * 1000
   end
-  lastCaller = lastCaller or ARGV[1]
-  local state = encode(overAt, keysEnd, moment, clockShift, blockEnd, maxSpan, lastTurn, lastBack, isListed, lastCaller, unpack(levels))
+  latest, lastCaller = moment, lastCaller or ARGV[1]
+  local state = encode(${HEAD}, unpack(levels))
   if isKept then
     call('SET', KEYS[1], state, 'KEEPTTL')
   else

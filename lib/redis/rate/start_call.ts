@@ -21,9 +21,7 @@ import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate } fro
 export interface RateSpec extends StoredRate, CallSpec {}
 
 /** The calls of this process that sleep until their turns, by the key of their limit. */
-export const sleepersOf: (rates: RateStore) => Map<string, Set<StartCall>> = onceFor((_: RateStore) =>
-  new Map<string, Set<StartCall>>()
-);
+export const sleepersOf: (rates: RateStore) => Map<string, Set<StartCall>> = onceFor(() => new Map());
 
 /**
  * Resolves to true once the call may start. Without limits it is a try, which may resolve to undefined. Throws if the
@@ -108,7 +106,7 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
 
   /** Asks again, after the calls of this process whose turns are ahead, even if their timers are late. */
   protected override onTime(): void {
-    for (const call of [...this.#number === undefined ? [] : this.#ahead(), this]) {
+    for (const call of [...this.#ahead(), this]) {
       if (!call.isAsking && call.#askAt <= this.#askAt) call.ask();
     }
   }
@@ -120,6 +118,7 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
     }
   }
 
+  /** Those with smaller numbers; none while it has no number. */
   #ahead(): StartCall[] {
     const ahead = [...this.#sleepers() ?? []].filter((call) => call.#number! < this.#number!);
     return ahead.sort((a, b) => a.#number! - b.#number!);
