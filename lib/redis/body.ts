@@ -8,7 +8,7 @@ import { runHoldingRemotely } from "../internal/call_in.ts";
 import { checkName, promiseTry } from "../internal/check.ts";
 import { exposeState, type Place } from "../internal/state.ts";
 import { show } from "../internal/show.ts";
-import { wrapFunction } from "../internal/wrap.ts";
+import { wrapFunction, type Wrapped } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquire, acquireOnce } from "./call/acquire_call.ts";
 import { sendSingle } from "./call/single_command.ts";
@@ -75,9 +75,7 @@ export class SpecLock implements RedisAcquirable {
     return runHolding(() => this.acquire(options), fn);
   }
 
-  wrap<This, A extends unknown[], R>(
-    fn: (this: This, ...args: A) => R,
-  ): (this: This, ...args: A) => Promise<Awaited<R>> {
+  wrap<This, A extends unknown[], R>(fn: (this: This, ...args: A) => R): Wrapped<This, A, R> {
     return wrapFunction(fn, (call) => this.run(call));
   }
 }

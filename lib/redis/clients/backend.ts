@@ -61,6 +61,9 @@ export interface Backend {
   onClose?(listener: () => void): void;
 }
 
+/** A backend as its adapter sees it, which notes failures in it. */
+export type OwnBackend = { -readonly [K in keyof Backend]: Backend[K] };
+
 export type Subscribe = NonNullable<Backend["subscribe"]>;
 
 /** The member of a backend that has its own store. */

@@ -5,7 +5,7 @@
  */
 import { UnansweredError, withoutArguments } from "../errors.ts";
 import { adapter, checkClient, checkPush, refuse } from "./adapter.ts";
-import type { Backend, ClientOptions, Subscribe } from "./backend.ts";
+import type { Backend, ClientOptions, OwnBackend, Subscribe } from "./backend.ts";
 import { type Emitter, MainConnection, orEnd } from "./main_connection.ts";
 
 /** The members of a client that `ioRedis` uses. */
@@ -70,12 +70,12 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
   let failure: unknown;
   const noteFailure = (error?: unknown) => void (failure = error);
   const noteSubscriber = (error?: unknown) => void (backend.subscriberFailure = withoutArguments(error));
-  const backend = {
-    evalsha: (sha: string, keys: string[], args: string[]) => {
+  const backend: OwnBackend = {
+    evalsha: (sha, keys, args) => {
       cork.hold(connection.stream);
       return client.evalsha(sha, keys.length, ...keys, ...args);
     },
-    eval: (script: string, keys: string[], args: string[]) => client.eval(script, keys.length, ...keys, ...args),
+    eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
     ...push && { subscribe: cluster ? clusterSubscriber(connection) : subscriber(client, main, noteSubscriber) },
     library: "npm:ioredis",
     cluster,
@@ -85,17 +85,16 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
     get failure() {
       return heldBackError(connection) ?? failure;
     },
-    subscriberFailure: undefined as unknown,
     losses: 0,
     get closed() {
       return client.status === "end";
     },
-    onClose: (listener: () => void) => void main.closed.add(listener),
+    onClose: (listener) => void main.closed.add(listener),
   };
   connection.on("end", () => main.closed.call());
   noteFailures(connection, noteFailure);
   if (cluster) noteClusterFailures(connection, noteFailure);
-  noteLosses(connection, main, () => backend.losses++);
+  noteLosses(connection, main, () => backend.losses!++);
   return backend;
 });
 

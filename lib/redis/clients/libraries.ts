@@ -5,9 +5,6 @@
  * @module
  */
 
-/** The members of a node-redis 4 client; version 5 added `destroy`. */
-const NODE_REDIS_4 = "evalSha disconnect !destroy";
-
 const A_MODULE = "the module of a client: pass the client that it makes, such as createClient() or new Redis()";
 const A_PIPELINE = "a pipeline or transaction of a client: pass the client itself";
 const A_FUNCTION =
@@ -24,7 +21,7 @@ const shapes: readonly (readonly [members: string, description: string])[] = [
   ["evalsha eval onClose", "a backend, as adapters return it: pass it to the constructor as it is"],
   ["isPipeline", A_PIPELINE],
   ["execAsPipeline", A_PIPELINE],
-  [NODE_REDIS_4, "a client of npm:redis 4: install redis 5 or newer"],
+  ["evalSha disconnect !destroy", "a client of npm:redis 4: install redis 5 or newer"],
   ["evalSha isOpen", "a client of npm:redis: use nodeRedis(client)"],
   ["evalsha duplicate status", "a client of npm:ioredis: use ioRedis(client)"],
   ["send_command", "a client of npm:redis 3 or older: install redis 5 or newer and use nodeRedis(client)"],
@@ -33,11 +30,6 @@ const shapes: readonly (readonly [members: string, description: string])[] = [
   ["customCommand invokeScript", "a client of Valkey GLIDE, for which there is no adapter: write a Backend for it"],
   ["evalsha createScript autoPipelineExecutor", UPSTASH],
 ];
-
-/** Whether `client` is a client of node-redis 4. */
-export function isNodeRedis4(client: object): boolean {
-  return hasMembers(client, NODE_REDIS_4);
-}
 
 /** Describes a value passed instead of a client, with the remedy; undefined if it is unknown. */
 export function recognize(client: unknown): string | undefined {

@@ -7,8 +7,7 @@
 import { must } from "../../internal/check.ts";
 import { StateError } from "../errors.ts";
 import { adapter, checkClient, checkPush, refuse } from "./adapter.ts";
-import type { Backend, ClientOptions, Subscribe } from "./backend.ts";
-import { isNodeRedis4 } from "./libraries.ts";
+import type { Backend, ClientOptions, OwnBackend, Subscribe } from "./backend.ts";
 import { type Emitter, MainConnection } from "./main_connection.ts";
 
 /** The members of a client that `nodeRedis` uses. */
@@ -65,7 +64,7 @@ const NOT_CONNECTED = "the client is not connected; call `await client.connect()
 
 const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   checkClient(client, ["evalSha", "eval", "on"], LIBRARY);
-  if (isNodeRedis4(client)) refuse(client, LIBRARY);
+  if ("disconnect" in client && !("destroy" in client)) refuse(client, LIBRARY); // version 4
   const maker = makerOf(client);
   const [isSingle, isCluster] = [maker === "createClient", maker === "createCluster"];
   checkSentinel(client, push && maker === "createSentinel");
@@ -84,23 +83,19 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
     return answer;
   };
   const main = new MainConnection();
-  const backend = {
-    evalsha: (sha: string, keys: string[], args: string[]) =>
-      send(() => targetClient().evalSha(sha, { keys, arguments: args })),
-    eval: (script: string, keys: string[], args: string[]) =>
-      send(() => targetClient().eval(script, { keys, arguments: args })),
+  const backend: OwnBackend = {
+    evalsha: (sha, keys, args) => send(() => targetClient().evalSha(sha, { keys, arguments: args })),
+    eval: (script, keys, args) => send(() => targetClient().eval(script, { keys, arguments: args })),
     ...push && { subscribe: isCluster ? clusterSubscriber(events, main) : subscriber(client, main, noteFailure) },
     library: nameOf(client, maker),
     get connection() {
       return isSingle ? main.present : undefined;
     },
     cluster: isCluster,
-    failure: undefined as unknown,
-    subscriberFailure: undefined as unknown,
     get closed() {
       return !client.isOpen;
     },
-    onClose: (listener: () => void) => void main.closed.add(listener),
+    onClose: (listener) => void main.closed.add(listener),
   };
   events.on("error", (error: unknown) => {
     backend.failure = error;

@@ -65,8 +65,7 @@ export class MemoryName {
       held.ends = ends;
       return { kind: "granted", fence: held.fence };
     }
-    const isOtherLimit = this.#limit !== limit && this.#used > 0;
-    const otherLimit = isOtherLimit ? this.#limit : 0;
+    const otherLimit = this.#limit !== limit && this.#used > 0 ? this.#limit : 0;
     const waiting = this.#queue.get(id) ?? { request, since: Date.now(), ends };
     waiting.ends = ends;
     this.#queue.set(id, waiting);
