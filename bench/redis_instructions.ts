@@ -30,7 +30,7 @@ const nameOf = (kind: "lock" | "semaphore" | "rw", limit: number, weightOf: (cal
   const settings = settingsOf({});
   return (key, call) => ({
     keys: keysOf("interlock:", kind, `name${key}`),
-    holders: kind === "lock" ? "one" : "weighted",
+    layout: kind === "lock" ? "lock" : "semaphore",
     settings,
     weight: weightOf(call),
     limit,

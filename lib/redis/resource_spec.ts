@@ -50,6 +50,6 @@ export function specOf(
   const keys = keysOf(settings.prefix, ...stored);
   const { limit, weight = 1 } = several ?? { limit: 1 };
   const facts = { isRemote: true, isExclusive: weight === limit, sharedState: namespace.sharedStateOf(keys) };
-  const holders = several === undefined ? "one" : "weighted";
-  return { namespace, keys, holders, settings, resource: { ...resource, ...facts }, what, weight, limit };
+  const layout = several === undefined ? "lock" : "semaphore";
+  return { namespace, keys, layout, settings, resource: { ...resource, ...facts }, what, weight, limit };
 }

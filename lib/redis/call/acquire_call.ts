@@ -82,7 +82,7 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
       if (answer.unfinished) this.ask();
     } else if (this.#canTrust(sent)) {
       this.#hold(answer.fence, answer.weight);
-      const hasMissed = this.position !== 0 && this.spec.holders === "weighted";
+      const hasMissed = this.position !== 0 && this.spec.layout === "semaphore";
       if (hasMissed) this.spec.namespace.subscription.checkFirstOf(this.queue); // that waiter may hold too
     } else {
       if (!this.retry.grantedTooLate()) throw new UnansweredError("the answer came too late");

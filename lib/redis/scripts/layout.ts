@@ -146,7 +146,7 @@ local s = call('HMGET', KEYS[1], 'f', 'n', 'r', 'l', id)
 local waiting = KEYS[3] and call('ZCARD', KEYS[3]) or 0
 `;
 
-export const weighted: Layout = {
+export const semaphore: Layout = {
   isLock: false,
   // Without holders and waiters, no key is needed for longer than by this hold.
   acquireFree: `${readFields}

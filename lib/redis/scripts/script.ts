@@ -18,8 +18,8 @@ export interface Script {
   digest?: Promise<string>;
 }
 
-/** A script for each way in which holders are stored: one, or several with their weights. */
-export type HolderScripts = Readonly<Record<"one" | "weighted", Script>>;
+/** A script for each layout of `layout.ts`. */
+export type ScriptByLayout = Readonly<Record<"lock" | "semaphore", Script>>;
 
 export function script(source: string): Script {
   return { source, sha: undefined };

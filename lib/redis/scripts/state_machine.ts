@@ -12,8 +12,8 @@
  *
  * @module
  */
-import { IDLE, type Layout, lock, MOST_CHECKED, weighted } from "./layout.ts";
-import { commands, type HolderScripts, processOf, type Script, script, stamp, time, writing } from "./script.ts";
+import { IDLE, type Layout, lock, MOST_CHECKED, semaphore } from "./layout.ts";
+import { commands, processOf, type Script, script, type ScriptByLayout, stamp, time, writing } from "./script.ts";
 
 /** Removes all holders if their lives are gone. */
 const forgetAll = `elseif used > 0 and call('EXISTS', KEYS[2]) == 0 then
@@ -178,5 +178,5 @@ return { code, unfinished, mute }
 `);
 }
 
-export const acquire: HolderScripts = { one: acquireFrom(lock), weighted: acquireFrom(weighted) };
-export const release: HolderScripts = { one: releaseFrom(lock), weighted: releaseFrom(weighted) };
+export const acquire: ScriptByLayout = { lock: acquireFrom(lock), semaphore: acquireFrom(semaphore) };
+export const release: ScriptByLayout = { lock: releaseFrom(lock), semaphore: releaseFrom(semaphore) };

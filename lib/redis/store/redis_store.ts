@@ -66,11 +66,11 @@ export class RedisStore extends ScriptRunner implements Store {
 
   async acquire(request: AcquireRequest, command: Command): Promise<AcquireAnswer> {
     const { id, adopts, spec } = request;
-    const { holders, keys, settings: { ttl, owner = "" }, weight } = spec;
+    const { layout, keys, settings: { ttl, owner = "" }, weight } = spec;
     const reply = adopts !== undefined
       ? this.run(adopt, holdKeys(spec), [id, adopts, String(ttl), owner, String(weight)], command)
-      : this.run(acquire[holders], keys, acquireArguments(request), command);
-    this.load(release[holders]); // before it is needed under maxmemory or at the end of a process
+      : this.run(acquire[layout], keys, acquireArguments(request), command);
+    this.load(release[layout]); // before it is needed under maxmemory or at the end of a process
     const answer = acquireAnswer(request, await reply);
     // Over a slow connection, a first renewal that has to be sent twice may come too late.
     if (now() - command.at > ttl / 6) this.load(renew);
@@ -106,11 +106,11 @@ export class RedisStore extends ScriptRunner implements Store {
     command?: Command,
     keys: readonly string[] = spec.keys,
   ): Promise<Was> {
-    const { holders, settings } = spec;
+    const { layout, settings } = spec;
     const channels = channelsOf(settings.prefix);
     const args = [id === "" ? "" : memberOf(id, spec), channels];
     if (purpose !== "") args.push(purpose);
-    const { was, unfinished, isMute } = releaseAnswer(await this.run(release[holders], keys, args, command));
+    const { was, unfinished, isMute } = releaseAnswer(await this.run(release[layout], keys, args, command));
     if (isMute) this.warnSlow(`PUBLISH to its channels, ${channels}*`);
     // If this fails, the next waiter that asks serves the queue.
     if (unfinished) void this.#release(spec, "", "serve").catch(() => {});
@@ -119,19 +119,21 @@ export class RedisStore extends ScriptRunner implements Store {
 
   async renew(holds: readonly Renewal[], command: Command): Promise<Renewed[]> {
     const keys = holds.flatMap(({ spec }) => holdKeys(spec));
-    const args = holds.map(({ id, ttl, number, spec }) => kindOf(spec) + id + String(number).padStart(8, "0") + ttl);
+    const args = holds.map(({ id, ttl, number, spec }) =>
+      layoutCode(spec) + id + String(number).padStart(8, "0") + ttl
+    );
     return renewedOf(await this.run(renew, keys, args, command), holds.length);
   }
 
   async verify(spec: StoredName, id: string, command: Command): Promise<number> {
-    return restOf(await this.run(verify, holdKeys(spec), [kindOf(spec) + id], command));
+    return restOf(await this.run(verify, holdKeys(spec), [layoutCode(spec) + id], command));
   }
 
   async inspect(spec: StoredName, command: Command): Promise<Inspection> {
     const found = new Map<string, Holder>(); // a page may show a holder again
     let first: Inspection | undefined;
     for (let next = "0"; next !== "";) {
-      const [page, cursor] = inspectedPage(await this.run(inspect, spec.keys, [next, kindOf(spec)], command));
+      const [page, cursor] = inspectedPage(await this.run(inspect, spec.keys, [next, layoutCode(spec)], command));
       for (const holder of page.holders) found.set(holder.id, holder);
       first ??= page;
       next = cursor;
@@ -140,9 +142,9 @@ export class RedisStore extends ScriptRunner implements Store {
   }
 }
 
-/** The way in which holders are stored, as the scripts name it: m for one, w for several. */
-function kindOf({ holders }: StoredName): string {
-  return holders === "one" ? "m" : "w";
+/** The layout as the scripts name it: m for a lock, w for a semaphore. */
+function layoutCode({ layout }: StoredName): string {
+  return layout === "lock" ? "m" : "w";
 }
 
 /** The stored form of a caller. */
@@ -158,6 +160,6 @@ function acquireArguments({ id, waits, position, spec }: AcquireRequest): string
 }
 
 /** The keys that exist as long as a hold: its state, and the lives if there may be several holders. */
-function holdKeys({ keys, holders }: StoredName): readonly string[] {
-  return keys.slice(0, holders === "one" ? 1 : 2);
+function holdKeys({ keys, layout }: StoredName): readonly string[] {
+  return keys.slice(0, layout === "lock" ? 1 : 2);
 }

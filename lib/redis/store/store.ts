@@ -20,8 +20,8 @@ import type { Ids } from "./ids.ts";
  */
 export interface StoredName {
   readonly keys: Keys;
-  /** Whether it has at most one holder, or several whose weights add up to at most `limit`. */
-  readonly holders: "one" | "weighted";
+  /** How it is stored: with at most one holder, or with several whose weights add up to at most `limit`. */
+  readonly layout: "lock" | "semaphore";
   readonly settings: Settings;
   readonly weight: number;
   readonly limit: number;

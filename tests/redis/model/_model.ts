@@ -15,7 +15,7 @@ const CHANNELS = channelsOf("interlock:");
 const TTL = 3000;
 const PAUSE = 1600;
 const keysOfKind = (kind: Kind) => keysOf("interlock:", kind, "a");
-const KEYS = { one: keysOfKind("lock"), weighted: keysOfKind("semaphore") };
+const KEYS = { lock: keysOfKind("lock"), semaphore: keysOfKind("semaphore") };
 
 interface Client {
   readonly id: string;
@@ -31,9 +31,9 @@ interface Client {
   epoch: number;
 }
 
-/** The scripts of one way in which holders are stored. */
+/** The scripts of one layout. */
 export interface Family {
-  readonly holders: "one" | "weighted";
+  readonly layout: "lock" | "semaphore";
   readonly acquire: Script;
   readonly release: Script;
   readonly adopt: Script;
@@ -88,7 +88,7 @@ class World {
   /** Runs a script, delivers or loses its messages, and checks what it did. */
   #run(script: "acquire" | "release", client: Client, args: string[], pushLost: boolean): number[] {
     const { family } = this.model;
-    const keys = KEYS[family.holders];
+    const keys = KEYS[family.layout];
     const places = new Map(this.redis.members(keys[2]));
     const me = this.#member(client);
     if (script === "acquire" && client.position !== 0 && !places.has(me)) places.set(me, args[3]!); // it comes back to its position
@@ -116,7 +116,7 @@ class World {
   /** The weight in use is that of the holders, and every key has a time to live. */
   #weighed(): void {
     for (const key of this.redis.keys) this.assert(Number(this.redis.call("PTTL", key)) > 0, `${key} has no end`);
-    const state = this.redis.members(KEYS.weighted[0]);
+    const state = this.redis.members(KEYS.semaphore[0]);
     const holds = [...state].filter(([field]) => field.length === ID_LENGTH);
     const sum = holds.reduce((sum, [, hold]) => sum + Number(hold.slice(24).split(" ")[1]), 0);
     this.assert(Number(state.get("n") ?? 0) === sum, `${state.get("n")} in use, of holders ${sum}`);
@@ -190,7 +190,7 @@ class World {
     const sentAt = this.redis.now;
     const known = from.until > this.redis.now && from.epoch === this.epoch;
     if (this.model.failover) this.before = this.redis.clone();
-    const keys = KEYS[family.holders].slice(0, family.holders === "one" ? 1 : 2);
+    const keys = KEYS[family.layout].slice(0, family.layout === "lock" ? 1 : 2);
     for (let runs = twice ? 2 : 1; runs > 0; runs--) {
       const [code, fence = 0] = evaluate(this.redis, family.adopt, keys, args);
       this.#weighed();

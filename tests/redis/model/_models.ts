@@ -4,15 +4,15 @@ import { acquire, release } from "../../../lib/redis/scripts/state_machine.ts";
 import { EVERYTHING } from "../../../lib/redis/rw_lock.ts";
 import type { Family, Model } from "./_model.ts";
 
-function familyOf(holders: Family["holders"]): Family {
-  return { holders, acquire: acquire[holders], release: release[holders], adopt };
+function familyOf(layout: Family["layout"]): Family {
+  return { layout, acquire: acquire[layout], release: release[layout], adopt };
 }
 
 export function models(depth: number, faults: number): Record<string, Model> {
   const bounds = { depth, faults };
-  const lock = { family: familyOf("one"), limit: 1, weights: [1, 1, 1], ...bounds };
-  const semaphore = { family: familyOf("weighted"), limit: 2, weights: [1, 2, 1], ...bounds };
-  const readersAndWriter = { family: familyOf("weighted"), limit: EVERYTHING, weights: [1, EVERYTHING, 1], ...bounds };
+  const lock = { family: familyOf("lock"), limit: 1, weights: [1, 1, 1], ...bounds };
+  const semaphore = { family: familyOf("semaphore"), limit: 2, weights: [1, 2, 1], ...bounds };
+  const readersAndWriter = { family: familyOf("semaphore"), limit: EVERYTHING, weights: [1, EVERYTHING, 1], ...bounds };
   return {
     "a lock and 3 clients": lock,
     "a semaphore of 2 and a large request": semaphore,

@@ -33,7 +33,7 @@ const scripts = [
   askAgain,
   giveBack,
   change,
-  ...[acquire, release].flatMap(({ one, weighted }) => [one, weighted]),
+  ...[acquire, release].flatMap(({ lock, semaphore }) => [lock, semaphore]),
 ];
 for (const one of scripts) one.sha = digest(one.source);
 

@@ -94,7 +94,7 @@ for (const name of ["lock", "semaphore"]) {
 
 test("open slot: a release whose answer is lost resolves to true: lock", () =>
   onNetwork(MovingSlot, async ({ network: slot, value }) => {
-    const client = new LosingClient(slot, release.one, "answer");
+    const client = new LosingClient(slot, release.lock, "answer");
     const lease = await value(new RedisLock(client, "a", { ttl }).acquire());
     slot.open();
     assert.equal(await value(lease.release(), ttl), true);
@@ -103,7 +103,7 @@ test("open slot: a release whose answer is lost resolves to true: lock", () =>
 
 test("open slot: a release whose answer is lost resolves to true: semaphore with another holder", () =>
   onNetwork(MovingSlot, async ({ network: slot, value }) => {
-    const client = new LosingClient(slot, release.weighted, "answer");
+    const client = new LosingClient(slot, release.semaphore, "answer");
     const lease = await value(new RedisSemaphore(client, "a", 2, { ttl }).acquire());
     const other = await value(new RedisSemaphore(new NetworkClient(slot), "a", 2, { ttl }).acquire());
     slot.open();
@@ -138,7 +138,7 @@ for (const [name, Client] of Object.entries(clients)) {
       class Forgetful extends Client {
         override async evalsha(sha: string, keys: string[], args: string[]): Promise<unknown> {
           const answer = await super.evalsha(sha, keys, args);
-          const isGrant = sha === acquire.one.sha && !Array.isArray(answer); // of a free lock
+          const isGrant = sha === acquire.lock.sha && !Array.isArray(answer); // of a free lock
           return isGrant ? await nothing : answer;
         }
       }
@@ -158,7 +158,7 @@ for (const [name, Client] of Object.entries(clients)) {
 test("cluster: a release that is sent again grants the next waiter at once", () =>
   onNetwork(MovingSlot, async ({ network: slot, pass, value }) => {
     const long = { ttl: 30_000 };
-    const client = new LosingClient(slot, release.one, "command");
+    const client = new LosingClient(slot, release.lock, "command");
     const lease = await value(new RedisLock(client, "a", long).acquire());
     const waiting = new RedisLock(new NetworkClient(slot), "a", long).acquire({ timeout: 60_000 });
     await pass(1000);

@@ -13,8 +13,8 @@ import { MemoryRedis } from "./_redis.ts";
 const TTL = 3000;
 const CHANNELS = channelsOf("interlock:");
 const KINDS = [
-  { kind: "lock", holders: "one", limit: 1, own: 1, code: "m" },
-  { kind: "semaphore", holders: "weighted", limit: 2, own: 2, code: "w" },
+  { kind: "lock", layout: "lock", limit: 1, own: 1, code: "m" },
+  { kind: "semaphore", layout: "semaphore", limit: 2, own: 2, code: "w" },
 ] as const;
 
 /** A server that is over its maxmemory: it refuses a script's write that may grow, unless another one came before. */
@@ -31,7 +31,7 @@ class FullRedis extends MemoryRedis {
   }
 }
 
-for (const { kind, holders, limit, own, code } of KINDS) {
+for (const { kind, layout, limit, own, code } of KINDS) {
   const keys = keysOf("interlock:", kind, "a");
   const memberOf = (n: number) => `process${n}00000${"0".repeat(8)} 1 ${limit} `;
   const idOf = (n: number) => memberOf(n).slice(0, ID_LENGTH);
@@ -44,9 +44,9 @@ for (const { kind, holders, limit, own, code } of KINDS) {
     return {
       redis,
       acquire: (n: number, ...position: number[]) =>
-        run(acquire[holders], keys, memberOf(n), TTL + IDLE_KEPT, CHANNELS, ...position),
+        run(acquire[layout], keys, memberOf(n), TTL + IDLE_KEPT, CHANNELS, ...position),
       release: (n: number, names: readonly string[] = keys, ...mode: string[]) =>
-        run(release[holders], names, memberOf(n), CHANNELS, ...mode),
+        run(release[layout], names, memberOf(n), CHANNELS, ...mode),
       renew: (n: number, ttl: number, number: number) =>
         run(renew, ownKeys, code + idOf(n) + String(number).padStart(8, "0") + ttl),
       adopt: (n: number, from: number) => run(adopt, ownKeys, idOf(n), idOf(from), TTL, "", 0),
@@ -135,7 +135,7 @@ for (const { kind, holders, limit, own, code } of KINDS) {
 function readWriteLock(redis: MemoryRedis) {
   const keys = keysOf("interlock:", "rw", "a");
   return (which: "acquire" | "release", n: number, weight: number, ...args: unknown[]) =>
-    evaluate(redis, (which === "acquire" ? acquire : release).weighted, keys, [
+    evaluate(redis, (which === "acquire" ? acquire : release).semaphore, keys, [
       `${String(n).padStart(ID_LENGTH, "0")} ${weight} 1000 `,
       ...args.map(String),
     ]);

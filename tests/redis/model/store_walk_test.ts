@@ -21,7 +21,7 @@ const LONGEST = 600_000;
 
 const specOf = (kind: "lock" | "semaphore" | "rw", weight: number, limit: number, ttl = 1000): StoredName => ({
   keys: keysOf("interlock:", kind, "a"),
-  holders: kind === "lock" ? "one" : "weighted",
+  layout: kind === "lock" ? "lock" : "semaphore",
   settings: settingsOf({ ttl, ...ttl === 3000 && { owner: "checkout 7" } }),
   weight,
   limit,
