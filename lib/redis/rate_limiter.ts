@@ -95,8 +95,8 @@ export class RedisRateLimiter {
    */
   constructor(backend: Backend, name: string, limit: number, interval: number, options?: RedisRateLimiterOptions);
   /**
-   * Creates a handle of a limiter with several budgets: a call starts when all of them allow it, and takes from all in
-   * one step on the server.
+   * Creates a handle of a limiter with several budgets: a call starts when all of them allow it, and takes from all
+   * atomically on the server.
    *
    * @param budgets One or more, each with `limit`, `interval` in milliseconds and perhaps a `kind`.
    * @param options Where keys live, and the kind of budgets that name none.

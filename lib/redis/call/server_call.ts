@@ -1,10 +1,10 @@
 /**
- * A call to the server, from its first command to its end. Leases and turns within a rate limit are acquired by the
- * same steps. The states:
+ * A call to the server, from its first command to its end. Leases and turns within a rate limit are acquired in
+ * the same way. The states:
  *
  * - asking: a command is in flight. Its answer decides, even if it comes after the next command.
  * - pausing: the call waits for the time of its next command, or of its turn.
- * - settled: it has its result, or has failed or been cancelled, in one synchronous step.
+ * - settled: it has its result, or has failed or been cancelled; all at once, without an `await`.
  *
  * Transitions: asking → settled or pausing; pausing → asking when its time has come; both → settled by the signal or
  * the time-out. Invariants: a settled call sends no further command to ask; before, its timer or the limit of its command

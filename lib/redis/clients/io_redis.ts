@@ -220,8 +220,8 @@ function clusterSubscriber(cluster: Connection): Subscribe {
 const MOST = 16;
 
 /**
- * Combines the commands of one step of the event loop into few writes; ioredis makes a system call for each command.
- * Invariant: a stream that was corked here is uncorked in the same step.
+ * Combines the commands of one turn of the event loop into few writes; ioredis makes a system call for each command.
+ * Invariant: a stream that was corked here is uncorked in the same turn.
  */
 export class Cork {
   // #stream is corked, for #count commands so far

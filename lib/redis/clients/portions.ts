@@ -1,8 +1,8 @@
 /**
- * Hands over the commands of one step of the event loop in portions. Of thousands of commands in one step, a client would
+ * Hands over the commands of one turn of the event loop in portions. Of thousands of commands in one turn, a client would
  * read the first answer after it has written the last command: meanwhile the server would idle, leases would age, and
  * renewals would wait. Invariants: commands keep their order, behind urgent ones; at most {@linkcode MOST_AT_ONCE} are
- * handed over in one step; while the process is busy, at most {@linkcode MOST_WHEN_BUSY} until they are answered, or for
+ * handed over in one turn; while the process is busy, at most {@linkcode MOST_WHEN_BUSY} until they are answered, or for
  * {@linkcode SILENCE} ms.
  *
  * @module
@@ -15,10 +15,10 @@ import { SILENCE } from "../times.ts";
 const MOST_AT_ONCE = 16;
 const MOST_WHEN_BUSY = 250;
 
-/** The process is busy after a step of so many milliseconds, or when so many commands wait. */
+/** The process is busy after a turn of so many milliseconds, or when so many commands wait. */
 const BUSY = { ms: 20, waiting: 64 } as const;
 
-// Captured at load, as a fake clock may replace them. It has no steps: under one, no command is held back.
+// Captured at load, as a fake clock may replace them. It has no turns: under one, no command is held back.
 const clock = clockInForce();
 const { setImmediate } = globalThis as { setImmediate?: (fn: () => void) => void };
 
@@ -65,7 +65,7 @@ export class Portions {
     const followsAnswers = this.#isEndAwaited = isBusy && portion.length > 0;
     this.#beganAt = performance.now();
     const answers = portion.map((handOver) => handOver());
-    // Of steps that follow each other by `setImmediate`, Deno reads sockets in one of 61 only (2.9.6).
+    // Of turns that follow each other by `setImmediate`, Deno reads sockets in one of 61 only (2.9.6).
     if (followsAnswers) void pause(SILENCE, undefined, true, Promise.allSettled(answers)).then(() => this.#next());
   }
 }
