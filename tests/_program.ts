@@ -20,10 +20,16 @@ const FLAGS = runtime === "deno"
 export async function runProgram(
   program: URL,
   args: readonly string[] = [],
-  { limit = 50_000, flags = FLAGS }: { readonly limit?: number; readonly flags?: readonly string[] } = {},
+  { limit = 50_000, flags = FLAGS, env = {} }: {
+    readonly limit?: number;
+    readonly flags?: readonly string[];
+    /** What is added to the environment. */
+    readonly env?: Readonly<Record<string, string>>;
+  } = {},
 ): Promise<End> {
   const child = spawn(process.execPath, [...flags, fileURLToPath(program), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...env },
   });
   const alarm = setTimeout(() => child.kill("SIGKILL"), limit);
   const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));

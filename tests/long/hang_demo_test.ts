@@ -1,23 +1,11 @@
 /** `deno task demo:hang` ends by itself, and shows what the watchdog reports of each of its programs. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import process from "node:process";
-import { fileURLToPath } from "node:url";
-import { runtime, test } from "../_test.ts";
-
-const main = fileURLToPath(new URL("../../examples/hang/main.ts", import.meta.url));
-const before = runtime === "deno"
-  ? ["run", "-A"]
-  : runtime === "node"
-  ? process.execArgv.filter((argument) => argument.startsWith("--import"))
-  : [];
+import { runProgram } from "../_program.ts";
+import { test } from "../_test.ts";
 
 test("demo:hang: four programs, a finding for each, and an end", async () => {
-  const child = spawn(process.execPath, [...before, main], { stdio: ["ignore", "pipe", "inherit"] });
-  let out = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => out += text);
-  const code = await new Promise((resolve) => child.on("close", resolve));
-  assert.equal(code, 0, out);
+  const { code, out, err } = await runProgram(new URL("../../examples/hang/main.ts", import.meta.url));
+  assert.equal(code, 0, out + err);
   assert.match(
     out,
     /lock "stock" has been held for \d+\.\d s, .*acquired at forgotten_release\.ts:\d+; 1 call waits for it/,

@@ -1,9 +1,8 @@
 /** The examples that need Redis, and the demo, with a real server. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import process from "node:process";
-import { fileURLToPath } from "node:url";
-import { runtime, test } from "../_test.ts";
+import { runProgram } from "../_program.ts";
+import { PASSWORD } from "../_secrets.ts";
+import { test } from "../_test.ts";
 import { Server } from "../redis/_server.ts";
 
 const expected: Record<string, string[]> = {
@@ -33,29 +32,10 @@ const expected: Record<string, string[]> = {
   ],
 };
 
-const before = runtime === "deno" ? ["run", "-A"] : runtime === "node" ? process.execArgv.filter(isLoader) : [];
-
-function isLoader(argument: string): boolean {
-  return argument.startsWith("--import");
-}
-
-function run(
-  file: string,
-  env: Record<string, string> = {},
-): Promise<{ code: number | null; out: string; err: string }> {
-  const path = fileURLToPath(new URL(`../../examples/${file}`, import.meta.url));
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [...before, path], {
-      env: { ...process.env, REDIS_URL: "", NO_COLOR: "1", ...env },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    let out = "", err = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => out += text);
-    child.stderr.setEncoding("utf8").on("data", (text: string) => err += text);
-    child.on("error", reject);
-    child.on("close", (code) => resolve({ code, out, err }));
+const run = (file: string, env: Record<string, string> = {}) =>
+  runProgram(new URL(`../../examples/${file}`, import.meta.url), [], {
+    env: { REDIS_URL: "", NO_COLOR: "1", ...env },
   });
-}
 
 for (const [name, lines] of Object.entries(expected)) {
   test(`example: ${name} prints what it shows`, async () => {
@@ -77,12 +57,11 @@ test("example: swap_by_one_line without Redis runs in one process", async () => 
 // Only in run-times that report the main module; Node does from 24.2 on.
 if (import.meta.main !== undefined) {
   test("example: without a Redis it prints one line", async () => {
-    for (
-      const [url, text] of [["", /^Cannot connect to Redis: set REDIS_URL.*\n$/], [
-        "redis://127.0.0.1:1",
-        /^Cannot connect to Redis at .*\n$/,
-      ]] as const
-    ) {
+    const urls: [url: string, printed: RegExp][] = [
+      ["", /^Cannot connect to Redis: set REDIS_URL.*\n$/],
+      ["redis://127.0.0.1:1", /^Cannot connect to Redis at .*\n$/],
+    ];
+    for (const [url, text] of urls) {
       const { code, err } = await run("withdraw_once.ts", { REDIS_URL: url });
       assert.match(err, text);
       assert.equal(code, 1);
@@ -104,4 +83,11 @@ test("demo:redis without a server says so, and runs in memory", async () => {
   assert.match(out, /^Cannot start redis-server: .+\n.*memoryBackend\(\), which excludes nothing outside/);
   assert.match(out, /call \d +killed/);
   assert.match(out, /The holder was killed; \d+ ms later the next one held/);
+});
+
+test("demo:redis: a server that cannot be reached ends it with its address, not with its password", async () => {
+  const { code, err } = await run("demo/redis.ts", { REDIS_URL: `redis://:${PASSWORD}@127.0.0.1:1` });
+  assert.equal(code, 1);
+  assert.ok(!err.includes(PASSWORD), err);
+  assert.match(err, /^Cannot connect to Redis at 127\.0\.0\.1:1: connect ECONNREFUSED 127\.0\.0\.1:1$/m);
 });
