@@ -1,9 +1,8 @@
 /** A process whose event loop is blocked when SIGTERM comes: what the system has accepted meanwhile is answered. */
 import assert from "node:assert/strict";
-import { connect } from "node:net";
 import { runtime, test } from "../_test.ts";
 import { nextTurn } from "../_tools.ts";
-import { Client, host } from "../shutdown/client.ts";
+import { connected } from "../shutdown/client.ts";
 import { said, signal, start } from "../shutdown/round.ts";
 import type { ProgramName } from "../shutdown/runtimes.ts";
 
@@ -36,7 +35,7 @@ async function blocked(
   const port = Number(await said(server, /listening on (\d+)/));
   server.child.stdin.write("\n");
   await said(server, /blocked/);
-  const clients = Array.from({ length: CLIENTS }, () => new Client(connect({ port, host })));
+  const clients = Array.from({ length: CLIENTS }, () => connected(port));
   await Promise.all(clients.map(({ socket }) => new Promise((resolve) => socket.once("connect", resolve))));
   for (const client of clients) client.send("/");
   await nextTurn();

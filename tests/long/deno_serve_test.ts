@@ -1,11 +1,10 @@
 /** `deno serve`: an answer is in flight until the system, or a slow client, has it, although there is no server to attach. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { connect } from "node:net";
 import process from "node:process";
 import { runtime, test } from "../_test.ts";
 import { nextTurn } from "../_tools.ts";
-import { Client, host } from "../shutdown/client.ts";
+import { connected, host } from "../shutdown/client.ts";
 import { said, signal, type Started, started } from "../shutdown/round.ts";
 
 const SIZE = 20_000_000;
@@ -31,7 +30,7 @@ if (runtime === "deno") {
   for (const path of ["/text", "/bytes", "/blob"]) {
     test(`deno serve: a slow client gets all of ${path}`, async () => {
       const { server, port } = await serving();
-      const client = new Client(connect({ port, host }));
+      const client = connected(port);
       client.send(path, "connection: close");
       await client.gets(/xxx/);
       client.socket.pause();

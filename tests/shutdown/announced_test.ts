@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { BunServerLike, DenoServerLike, GracefulShutdown } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { nextTurn } from "../_tools.ts";
-import { Client, gate, listen, quiet, schemes, serving, stop } from "./client.ts";
+import { type Client, connected, gate, listen, quiet, serving, stop } from "./client.ts";
 
 const KEEP = "keep-alive";
 
@@ -252,11 +252,7 @@ if (runtime !== "node") {
         if (request.url.endsWith("/slow")) return promise.then(() => answer(origin));
         return new Promise((resolve) => shutdown.signal.addEventListener("abort", () => resolve(answer(origin))));
       });
-      const clients = ["/slow", "/listener"].map((path) => {
-        const client = new Client(schemes.http!.connect(port));
-        client.send(path);
-        return client;
-      });
+      const clients = ["/slow", "/listener"].map((path) => connected(port, path));
       while (shutdown.active < 2) await nextTurn();
       shutdown.request();
       open();

@@ -39,6 +39,7 @@ export class Client {
   closed = false;
   errors: string[] = [];
   readonly socket: Socket;
+  readonly #ended: Promise<void>;
 
   constructor(socket: Socket) {
     this.socket = socket;
@@ -47,17 +48,23 @@ export class Client {
       if (this.bytes < 1_000_000) this.text += data.toString("latin1");
     });
     socket.on("error", (error: Error & { code?: string }) => this.errors.push(error.code ?? String(error)));
-    socket.on("close", () => this.closed = true);
+    this.#ended = new Promise((resolve) => {
+      socket.on("close", () => {
+        this.closed = true;
+        resolve();
+      });
+    });
   }
 
-  /** Sends a GET. */
-  send(path: string, ...headers: string[]): void {
-    this.write([`GET ${path} HTTP/1.1`, "host: localhost", ...headers, "", ""].join("\r\n"));
+  /** Sends a request: a method and a path, or the path of a GET. */
+  send(request: string, ...headers: string[]): void {
+    const line = request.startsWith("/") ? `GET ${request}` : request;
+    this.write([`${line} HTTP/1.1`, "host: localhost", ...headers, "", ""].join("\r\n"));
   }
 
-  /** Sends a GET, and waits for an answer that matches. */
-  async ask(path: string, answer: RegExp, ...headers: string[]): Promise<void> {
-    this.send(path, ...headers);
+  /** Sends a request, and waits for an answer that matches. */
+  async ask(request: string, answer: RegExp, ...headers: string[]): Promise<void> {
+    this.send(request, ...headers);
     await this.gets(answer);
   }
 
@@ -70,8 +77,10 @@ export class Client {
     this.socket.write(text);
   }
 
-  destroy(): void {
+  /** Closes the connection; resolves when it is closed. */
+  destroy(): Promise<void> {
     this.socket.destroy();
+    return this.#ended;
   }
 
   /** Resolves when the text that came matches. */
@@ -83,9 +92,16 @@ export class Client {
   }
 
   /** Resolves when the connection is closed. */
-  async end(): Promise<void> {
-    while (!this.closed) await nextTurn();
+  end(): Promise<void> {
+    return this.#ended;
   }
+}
+
+/** Connects to a port of this machine or to a Unix socket, and sends a request if there is one. */
+export function connected(address: number | string, request?: string, ...headers: string[]): Client {
+  const client = new Client(typeof address === "string" ? connect(address) : connect({ port: address, host }));
+  if (request !== undefined) client.send(request, ...headers);
+  return client;
 }
 
 /** Starts to listen; resolves to the port. */

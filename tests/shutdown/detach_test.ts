@@ -3,13 +3,12 @@ import assert from "node:assert/strict";
 import { hasSubscribers } from "node:diagnostics_channel";
 import { EventEmitter } from "node:events";
 import { createServer, type RequestListener, Server } from "node:http";
-import { connect } from "node:net";
 import { runtime, test } from "../_test.ts";
 import { until } from "../_tools.ts";
-import { Client, finish, gate, host, isFree, listen, quiet, serving, servingSlowly, stop } from "./client.ts";
+import { connected, finish, gate, host, isFree, listen, quiet, serving, servingSlowly, stop } from "./client.ts";
 
 /** Closes a server that goes on, and its clients. */
-async function closed(server: Server, ...clients: Client[]): Promise<void> {
+async function closed(server: Server, ...clients: { destroy(): unknown }[]): Promise<void> {
   for (const client of clients) client.destroy();
   await new Promise((closed) => server.close(closed));
 }
@@ -77,7 +76,7 @@ test(`detach: a server can be attached again, there or elsewhere, ${runtime}`, a
   second.detach(first.attach(server)); // not its own: it stays with the first
   assert.throws(() => second.attach(server), /belong to one/);
   first.detach(server);
-  const client = new Client(connect({ port: await listen(second.attach(server)), host }));
+  const client = connected(await listen(second.attach(server)));
   await client.ask("/once", /GET \/once$/);
   assert.equal((await finish(first)).ok, true);
   assert.equal(server.listening, true);
@@ -120,7 +119,7 @@ test(`attach: a server whose port was taken can be attached again, and listens e
   assert.equal((await failed).code, "EADDRINUSE");
   shutdown.attach(server);
   const port = await listen(server);
-  await new Client(connect({ port, host })).ask("/once", /GET \/once$/);
+  await connected(port).ask("/once", /GET \/once$/);
   assert.equal((await finish(shutdown)).ok, true);
   assert.ok(await isFree(port));
   await closed(occupant);
@@ -149,10 +148,9 @@ test(`attach: other servers of the same app are attached by their first connecti
   const [main, second, stranger] = [createServer(app), createServer(app), createServer((_, r) => void r.end("own"))];
   await listen(shutdown.attach(main, { label: ({ url }) => `of the app: ${url}` }));
   const port = await listen(second);
-  const other = new Client(connect({ port: await listen(stranger), host }));
+  const other = connected(await listen(stranger));
   await other.ask("/", /own/);
-  const slow = new Client(connect({ port, host }));
-  slow.send("/slow");
+  const slow = connected(port, "/slow");
   await until(() => shutdown.active === 1);
   assert.deepEqual(shutdown.labels, ["of the app: /slow"]);
   await stop(shutdown);

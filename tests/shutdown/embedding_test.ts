@@ -1,12 +1,11 @@
 /** Shutdowns of test suites and of those who embed a server: shared listeners, and everything taken back. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { connect } from "node:net";
 import process from "node:process";
 import { ClosedError, GracefulShutdown } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { flushMicrotasks, nextTurn, states, watch } from "../_tools.ts";
-import { Client, deliver, gate, host, listen, quiet } from "./client.ts";
+import { connected, deliver, gate, listen, quiet } from "./client.ts";
 
 const EVENTS = ["SIGINT", "SIGTERM", "exit"];
 /** Node 20 has one of its own while it loads a file, in which the first test begins. */
@@ -92,7 +91,7 @@ test(`embedding: disposal takes back what was installed, and ends nothing, ${run
   assert.equal(await states([finished]), "pending");
   assert.deepEqual([shutdown.signal.aborted, shutdown.forced.aborted], [false, false]);
   assert.equal(await (await wrapped(new Request("http://localhost/"))).text(), "answered");
-  const client = new Client(connect({ port, host }));
+  const client = connected(port);
   await client.ask("/", /served;/);
   assert.doesNotMatch(client.text, /connection: close/i);
   using successor = quiet();

@@ -117,20 +117,6 @@ test("GracefulShutdown: work that follows the last one by microtasks is waited f
   }
 });
 
-test("GracefulShutdown: what the last one tracks when it ends is waited for, too", async () => {
-  const shutdown = quiet();
-  const [first, second] = [gate(), gate()];
-  first.promise.then(() => shutdown.track(second.promise, "second"));
-  shutdown.track(first.promise);
-  shutdown.request();
-  const finished = watch(shutdown.finished);
-  first.open();
-  await nextTurn();
-  assert.equal(finished.state, "pending");
-  second.open();
-  assert.equal((await shutdown.finished).drained, true);
-});
-
 test("GracefulShutdown: after the drain, no work is taken", async () => {
   const shutdown = quiet();
   await finish(shutdown);

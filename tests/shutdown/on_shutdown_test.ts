@@ -8,7 +8,7 @@ import { inspect } from "node:util";
 import type { GracefulShutdown } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { nextTurn, until } from "../_tools.ts";
-import { Client, deliver, finish, gate, listen, quiet, schemes, serving, servingSlowly } from "./client.ts";
+import { connected, deliver, finish, gate, listen, quiet, serving, servingSlowly } from "./client.ts";
 
 test("onShutdown: callbacks run side by side once the listeners are closed, and are in flight until they end", async () => {
   const shutdown = quiet();
@@ -350,7 +350,7 @@ test("attach: a server belongs to one shutdown, and is free when that is over", 
   second.attach(server);
   const frozen = Object.freeze(createServer());
   for (let i = 0; i < 2; i++) assert.throws(() => second.attach(frozen), TypeError);
-  await new Client(schemes["http"]!.connect(await listen(server))).ask("/", /200 OK[^]*done/);
+  await connected(await listen(server)).ask("/", /200 OK[^]*done/);
   assert.equal(server.listening, true);
   assert.equal((await finish(second)).ok, true);
   assert.equal(server.listening, false);

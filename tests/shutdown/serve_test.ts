@@ -3,7 +3,6 @@
  */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -11,7 +10,7 @@ import { nodeListener } from "../../examples/graceful/node_adapter.ts";
 import type { BunServerLike, DenoServerLike, GracefulShutdown, WebSocketLike } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { deferred, nextTurn, until } from "../_tools.ts";
-import { finish, gate, isFree, listen, quiet, stop } from "./client.ts";
+import { connected, finish, gate, isFree, listen, quiet, stop } from "./client.ts";
 
 type Handler = (request: Request) => Promise<Response>;
 interface DenoGlobal {
@@ -46,34 +45,6 @@ function failed(): Response {
   return new Response("failed", { status: 500 });
 }
 
-/** A connection, as it is on the wire. */
-class Wire {
-  text = "";
-  readonly closed: Promise<void>;
-  readonly socket: Socket;
-
-  constructor(port: number | string, ...lines: string[]) {
-    this.socket = typeof port === "string" ? connect(port) : connect(port, "127.0.0.1");
-    this.socket.on("data", (data) => this.text += data.toString("latin1"));
-    this.socket.on("error", () => {});
-    this.closed = new Promise((resolve) => this.socket.on("close", () => resolve()));
-    if (lines.length > 0) this.send(...lines);
-  }
-
-  send(...lines: string[]): void {
-    this.socket.write([...lines, "host: localhost", "", ""].join("\r\n"));
-  }
-
-  async until(pattern: RegExp): Promise<void> {
-    while (!pattern.test(this.text)) await nextTurn();
-  }
-
-  async end(): Promise<void> {
-    this.socket.destroy();
-    await this.closed;
-  }
-}
-
 /** Sends one piece at each call. */
 function pieces(): {
   response: () => Response;
@@ -98,27 +69,27 @@ function pieces(): {
 test(`serve: a short answer keeps its length, also for HEAD, ${runtime}`, async () => {
   const shutdown = quiet();
   const port = await serve(shutdown, () => Promise.resolve(new Response("hello")));
-  const wire = new Wire(port, "GET / HTTP/1.1");
-  await wire.until(/hello(\r\n0\r\n\r\n)?$/);
+  const wire = connected(port, "/");
+  await wire.gets(/hello(\r\n0\r\n\r\n)?$/);
   assert.match(wire.text, LENGTH);
   wire.text = "";
-  wire.send("HEAD / HTTP/1.1");
-  await wire.until(/\r\n\r\n$/);
+  wire.send("HEAD /");
+  await wire.gets(/\r\n\r\n$/);
   assert.match(wire.text, /^HTTP\/1.1 200 /);
   await until(() => shutdown.active === 0);
   assert.equal((await finish(shutdown)).drained, true);
-  await wire.closed;
+  await wire.end();
 });
 
 test(`serve: a last answer keeps its length, ${runtime}`, async () => {
   const shutdown = quiet();
   const answer = deferred<Response>();
-  const wire = new Wire(await serve(shutdown, () => answer.promise), "GET / HTTP/1.1");
+  const wire = connected(await serve(shutdown, () => answer.promise), "/");
   await until(() => shutdown.active === 1);
   shutdown.request();
   answer.resolve(new Response("hello"));
   await shutdown.finished;
-  await wire.closed;
+  await wire.end();
   assert.match(wire.text, /hello(\r\n0\r\n\r\n)?$/);
   assert.match(wire.text, LENGTH);
   // In the turn of the signal node:http announces no close yet; tests/shutdown/last_answers_test.ts has its last answers.
@@ -129,26 +100,26 @@ test(`serve: a stream is in flight until its end, and the listener is closed mea
   const shutdown = quiet();
   const { response, send, end } = pieces();
   const port = await serve(shutdown, () => Promise.resolve(response()));
-  const wire = new Wire(port, "GET /stream HTTP/1.1");
+  const wire = connected(port, "/stream");
   send("one");
-  await wire.until(/one/);
+  await wire.gets(/one/);
   await stop(shutdown);
   assert.ok(await isFree(port));
   assert.deepEqual(shutdown.labels, ["GET /stream"]);
   send("two");
   end();
-  await wire.until(/two\r\n0\r\n\r\n$/);
+  await wire.gets(/two\r\n0\r\n\r\n$/);
   assert.equal((await shutdown.finished).drained, true);
-  await wire.end();
+  await wire.destroy();
 });
 
 test(`serve: a request that is on its way at the signal is answered, ${runtime}`, async () => {
   const shutdown = quiet({ idle: 100 });
-  const wire = new Wire(await serve(shutdown, () => Promise.resolve(new Response("done"))), "GET /first HTTP/1.1");
-  await wire.until(/done(\r\n0\r\n\r\n)?$/); // chunked on Node
-  wire.send("GET /second HTTP/1.1");
+  const wire = connected(await serve(shutdown, () => Promise.resolve(new Response("done"))), "/first");
+  await wire.gets(/done(\r\n0\r\n\r\n)?$/); // chunked on Node
+  wire.send("/second");
   shutdown.request();
-  await wire.closed;
+  await wire.end();
   assert.match(wire.text, /done[^]*200 OK[^]*done/);
   assert.equal((await shutdown.finished).drained, true);
 });
@@ -157,11 +128,11 @@ test(`serve: a client that goes away is not waited for, ${runtime}`, async () =>
   const shutdown = quiet();
   const { response, send, cancelled } = pieces();
   const port = await serve(shutdown, () => Promise.resolve(response()));
-  const wire = new Wire(port, "GET / HTTP/1.1");
+  const wire = connected(port, "/");
   send("one");
-  await wire.until(/one/);
+  await wire.gets(/one/);
   assert.equal(shutdown.active, 1);
-  await wire.end();
+  await wire.destroy();
   // Some only notice when they write.
   await until(() => {
     if (!cancelled()) send("more");
@@ -173,41 +144,41 @@ test(`serve: a client that goes away is not waited for, ${runtime}`, async () =>
 test(`serve: an error in the handler is the server's to answer, and is not in flight afterwards, ${runtime}`, async () => {
   const shutdown = quiet();
   const port = await serve(shutdown, () => Promise.reject(new Error("boom")));
-  const wire = new Wire(port, "GET / HTTP/1.1");
-  await wire.until(/failed/);
+  const wire = connected(port, "/");
+  await wire.gets(/failed/);
   assert.match(wire.text, /^HTTP\/1.1 500 /);
   await until(() => shutdown.active === 0);
   assert.equal((await finish(shutdown)).drained, true);
-  await wire.end();
+  await wire.destroy();
 });
 
 test(`serve: an upload is in flight while it comes in, ${runtime}`, async () => {
   const shutdown = quiet();
   const port = await serve(shutdown, async (request) => new Response(`got ${await request.text()}`));
-  const wire = new Wire(port, "POST /upload HTTP/1.1", "content-length: 6");
-  wire.socket.write("abc");
+  const wire = connected(port, "POST /upload", "content-length: 6");
+  wire.write("abc");
   await until(() => shutdown.active === 1);
   shutdown.request();
   await nextTurn();
   assert.deepEqual(shutdown.labels, ["POST /upload"]);
-  wire.socket.write("def");
-  await wire.until(/got abcdef/);
+  wire.write("def");
+  await wire.gets(/got abcdef/);
   assert.equal((await shutdown.finished).drained, true);
-  await wire.end();
+  await wire.destroy();
 });
 
 test(`serve: an upload that dribbles in after its answer counts for at most a second, ${runtime}`, async () => {
   const shutdown = quiet();
   const port = await serve(shutdown, () => Promise.resolve(new Response("early")));
-  const wire = new Wire(port, "POST /upload HTTP/1.1", "content-length: 1000");
-  const dribble = setInterval(() => wire.socket.destroyed || wire.socket.write("x"), 20);
+  const wire = connected(port, "POST /upload", "content-length: 1000");
+  const dribble = setInterval(() => wire.socket.destroyed || wire.write("x"), 20);
   try {
-    await wire.until(/early/);
+    await wire.gets(/early/);
     const { ok, remaining } = await finish(shutdown);
     assert.deepEqual([ok, remaining], [true, []]);
   } finally {
     clearInterval(dribble);
-    await wire.end();
+    await wire.destroy();
   }
 });
 
@@ -217,21 +188,21 @@ test(`serve: what is left at the end is cut, ${runtime}`, async () => {
   const port = await serve(shutdown, (request) => {
     return request.url.endsWith("/stream") ? Promise.resolve(response()) : new Promise(() => {});
   });
-  const wires = [new Wire(port, "GET /stream HTTP/1.1"), new Wire(port, "GET /never HTTP/1.1")];
+  const wires = [connected(port, "/stream"), connected(port, "/never")];
   send("one");
-  await wires[0]!.until(/one/);
+  await wires[0]!.gets(/one/);
   await until(() => shutdown.active === 2);
   const { drained, remaining } = await finish(shutdown);
   assert.deepEqual([drained, remaining.toSorted()], [false, ["GET /never", "GET /stream"]]);
-  await Promise.all(wires.map((wire) => wire.closed));
+  await Promise.all(wires.map((wire) => wire.end()));
   assert.doesNotMatch(wires[0]!.text, /\r\n0\r\n\r\n$/);
 });
 
 test(`serve: a large body that is no stream is in flight while it is sent, ${runtime}`, async () => {
   const shutdown = quiet({ grace: 100 });
   const port = await serve(shutdown, () => Promise.resolve(new Response("x".repeat(12_000_000))));
-  const wire = new Wire(port, "GET /large HTTP/1.1");
-  await wire.until(/200 OK/);
+  const wire = connected(port, "/large");
+  await wire.gets(/200 OK/);
   wire.socket.pause();
   for (let i = 0; i < 20; i++) await nextTurn(); // what fits into buffers is sent
   assert.deepEqual(shutdown.labels, ["GET /large"]);
@@ -249,15 +220,15 @@ if (runtime === "deno") {
       await work.promise;
       return new Response(text);
     });
-    const upload = new Wire(port, "POST / HTTP/1.1", "content-length: 6");
-    upload.socket.write("abc");
+    const upload = connected(port, "POST /", "content-length: 6");
+    upload.write("abc");
     await until(() => shutdown.active === 1);
     const stopped = stop(shutdown);
-    upload.socket.write("def");
+    upload.write("def");
     await stopped;
     assert.deepEqual(shutdown.labels, ["POST /"]);
     work.open();
-    await upload.until(/abcdef/);
+    await upload.gets(/abcdef/);
     assert.equal((await shutdown.finished).ok, true);
   });
 
@@ -267,25 +238,25 @@ if (runtime === "deno") {
       if (request.method === "GET") return new Response("got");
       return new Response(await request.text());
     });
-    const other = new Wire(port, "GET /first HTTP/1.1");
-    await other.until(/got/);
-    const upload = new Wire(port, "POST / HTTP/1.1", "content-length: 6");
-    upload.socket.write("abc");
+    const other = connected(port, "/first");
+    await other.gets(/got/);
+    const upload = connected(port, "POST /", "content-length: 6");
+    upload.write("abc");
     await until(() => shutdown.active === 1);
     shutdown.request();
-    const held = new Wire(port, "GET /held HTTP/1.1");
-    await held.until(/got/); // its response was held back for as long as the listener was about to close
-    upload.socket.write("def");
-    await upload.until(/abcdef/);
+    const held = connected(port, "/held");
+    await held.gets(/got/); // its response was held back for as long as the listener was about to close
+    upload.write("def");
+    await upload.gets(/abcdef/);
     // Each request of a client that goes on is answered, and the last answer sends it away.
     for (let i = 2; !/connection: close/i.test(other.text); i++) {
-      other.send("GET /next HTTP/1.1");
+      other.send("/next");
       while (other.text.match(/got/g)!.length < i) await nextTurn();
     }
-    await other.closed;
-    await held.end();
+    await other.end();
+    await held.destroy();
     assert.equal((await shutdown.finished).ok, true);
-    await upload.end();
+    await upload.destroy();
   });
 
   for (
@@ -307,13 +278,13 @@ if (runtime === "deno") {
         return new Response(`got ${await read(request)}`);
       });
       const clients = Array.from({ length: 2 }, async () => {
-        const wire = new Wire(port);
+        const wire = connected(port);
         do {
           wire.text = "";
-          wire.socket.write(`${head}\r\n\r\n${head.startsWith("POST") ? "abc" : ""}`);
+          wire.write(`${head}\r\n\r\n${head.startsWith("POST") ? "abc" : ""}`);
           while (!/got|shutting down/.test(wire.text) && !wire.socket.destroyed) await nextTurn();
         } while (!/connection: close/i.test(wire.text) && !wire.socket.destroyed);
-        await wire.end();
+        await wire.destroy();
         return wire.text.slice(0, 12);
       });
       await until(() => requests > 4);
@@ -330,17 +301,17 @@ if (runtime === "deno") {
       arrived++;
       return Promise.resolve(new Response(request.method === "GET" ? "got" : request.body));
     });
-    const other = new Wire(port, "GET / HTTP/1.1");
-    await other.until(/got/);
+    const other = connected(port, "/");
+    await other.gets(/got/);
     shutdown.request();
-    const upload = new Wire(port, "POST / HTTP/1.1", "content-length: 6");
+    const upload = connected(port, "POST /", "content-length: 6");
     await until(() => arrived === 2); // the listener is about to close: responses are held back
-    upload.socket.write("abc");
-    await upload.until(/abc/);
-    upload.socket.write("def");
-    await upload.until(/def/);
+    upload.write("abc");
+    await upload.gets(/abc/);
+    upload.write("def");
+    await upload.gets(/def/);
     assert.equal((await shutdown.finished).ok, true);
-    await Promise.all([upload.end(), other.end()]);
+    await Promise.all([upload.destroy(), other.destroy()]);
   });
 
   test("serve: a request without a body does not keep the listener open while its handler works, deno", async () => {
@@ -350,43 +321,43 @@ if (runtime === "deno") {
       await work.promise;
       return new Response("deleted");
     });
-    const wire = new Wire(port, "DELETE / HTTP/1.1");
+    const wire = connected(port, "DELETE /");
     await until(() => shutdown.active === 1);
     await stop(shutdown);
     assert.equal(shutdown.forced.aborted, false);
     work.open();
-    await wire.until(/connection: close[^]*deleted/i);
+    await wire.gets(/connection: close[^]*deleted/i);
     assert.equal((await shutdown.finished).ok, true);
-    await wire.end();
+    await wire.destroy();
   });
 
   test("serve: when forced during an upload, the listener is closed also if the server has no signal, deno", async () => {
     const shutdown = quiet({ grace: 50 });
     const handler = shutdown.handler(async (request) => new Response(await request.text()));
     const { addr: { port } } = shutdown.attach(Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, handler));
-    const wire = new Wire(port);
-    wire.socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 500\r\n\r\na");
+    const wire = connected(port);
+    wire.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 500\r\n\r\na");
     await until(() => shutdown.active === 1);
     const { remaining } = await finish(shutdown);
     assert.deepEqual(remaining, ["POST /"]);
     await until(() => isFree(port));
     wire.socket.destroy();
-    await wire.closed;
+    await wire.end();
   });
 
   test("serve: a large body that is cut breaks off, also if the server has no signal, deno", async () => {
     const shutdown = quiet({ grace: 50 });
     const handler = shutdown.handler(() => Promise.resolve(new Response("x".repeat(12_000_000))));
     const { addr: { port } } = shutdown.attach(Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, handler));
-    const wire = new Wire(port, "GET / HTTP/1.1");
-    await wire.until(/200 OK[^]*\r\n\r\n/);
+    const wire = connected(port, "/");
+    await wire.gets(/200 OK[^]*\r\n\r\n/);
     assert.match(wire.text, /content-length: 12000000\r\n/i);
     wire.socket.pause();
     for (let i = 0; i < 20; i++) await nextTurn(); // what fits into buffers is sent
     assert.deepEqual((await finish(shutdown)).remaining, ["GET /"]);
     wire.socket.resume();
-    await wire.closed;
-    assert.ok(wire.text.length < 12_000_000);
+    await wire.end();
+    assert.ok(wire.bytes < 12_000_000);
   });
 
   test("serve: when forced, no listener of the process sees an exception of the server's, deno", async () => {
@@ -395,11 +366,11 @@ if (runtime === "deno") {
     process.on("uncaughtException", listener);
     const shutdown = quiet({ grace: 50 });
     const port = await serve(shutdown, () => new Promise(() => {}));
-    const wire = new Wire(port, "GET /never HTTP/1.1");
+    const wire = connected(port, "/never");
     await until(() => shutdown.active === 1);
     await finish(shutdown);
     process.off("uncaughtException", listener);
-    await wire.closed;
+    await wire.end();
     assert.deepEqual(uncaught, []);
   });
 
@@ -441,9 +412,9 @@ if (runtime === "bun") {
       const { response, send, end } = pieces();
       const server = Bun.serve({ unix, fetch: shutdown.handler(() => Promise.resolve(response())) });
       if (attached) shutdown.attach(server);
-      const wire = new Wire(unix, "GET /stream HTTP/1.1");
+      const wire = connected(unix, "/stream");
       send("one");
-      await wire.until(/one/);
+      await wire.gets(/one/);
       assert.deepEqual(shutdown.labels, ["GET /stream"]);
       shutdown.request();
       let finished = false;
@@ -452,9 +423,9 @@ if (runtime === "bun") {
       assert.deepEqual([finished, shutdown.labels], [false, ["GET /stream"]]);
       send("two");
       end();
-      await wire.until(/two\r\n0\r\n\r\n$/);
+      await wire.gets(/two\r\n0\r\n\r\n$/);
       assert.equal((await report).drained, true);
-      await wire.end();
+      await wire.destroy();
       await server.stop(true);
     });
   }

@@ -1,12 +1,11 @@
 /** A signal that comes while the service starts: an ordinary shutdown, whatever comes after it. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { connect } from "node:net";
 import process from "node:process";
 import type { GracefulShutdown } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { nextTurn, until } from "../_tools.ts";
-import { Client, finish, gate, host, isFree, listen, quiet } from "./client.ts";
+import { connected, finish, gate, isFree, listen, quiet } from "./client.ts";
 
 /** The steps of a start, in the order of the examples. */
 async function startUp(shutdown: GracefulShutdown, pause: (at: string) => Promise<void>): Promise<string[]> {
@@ -120,7 +119,7 @@ test(`start-up: a listening server that is attached when everything is over refu
   const server = createServer((_, response) => void response.end("done"));
   server.keepAliveTimeout = 0; // it never closes a connection itself
   const port = await listen(server);
-  const open = new Client(connect({ port, host }));
+  const open = connected(port);
   await open.ask("/", /done/);
   shutdown.attach(server);
   await open.end();

@@ -28,7 +28,8 @@ export async function startFramework(
   return { ...started, port };
 }
 
-async function answers(url: string): Promise<boolean> {
+/** Whether a server answers with success. */
+export async function answers(url: string): Promise<boolean> {
   try {
     const response = await fetch(url, { headers: { connection: "close" } });
     await response.body?.cancel();

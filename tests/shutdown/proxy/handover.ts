@@ -1,7 +1,9 @@
 /** Without a proxy, one process takes over from another: in a cluster, by `reusePort`, and on a port that was given up. */
 import process from "node:process";
+import { until } from "../../_tools.ts";
 import { freePort } from "../ports.ts";
 import { type Load, type Server, start, startLoad, startServer } from "../round.ts";
+import { answers } from "../frameworks/run.ts";
 import type { Routes } from "../jobs.ts";
 import type { ProgramName } from "../runtimes.ts";
 import { end } from "./contenders.ts";
@@ -95,24 +97,10 @@ async function outcome(load: Load, exits: number[], stop: () => Promise<unknown>
   return { answered: whole.length, failures, unread: closedKept + closedNew, exit: Math.max(...exits) };
 }
 
-async function answers(url: string): Promise<boolean> {
-  try {
-    const response = await fetch(url, { headers: { connection: "close" } });
-    await response.body?.cancel();
-    return response.ok;
-  } catch {
-    return false;
-  }
-}
-
 function lives(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {
     return false;
   }
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!await condition()) await new Promise((resolve) => setTimeout(resolve, 10));
 }

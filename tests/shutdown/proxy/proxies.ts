@@ -20,17 +20,7 @@ export interface Proxy {
  * "nginx max_fails" and "haproxy retry-on" are set up as docs/operating.md recommends; "nginx keepalive" also keeps
  * connections to its upstreams alive, as its own documentation recommends.
  */
-export type ProxyName =
-  | "nginx"
-  | "nginx max_fails"
-  | "nginx keepalive"
-  | "haproxy"
-  | "haproxy retry-on"
-  | "caddy"
-  | "apache2"
-  | "varnish"
-  | "lighttpd"
-  | "squid";
+export type ProxyName = keyof typeof KINDS;
 
 /** Debian's default configuration, apart from the paths: balancing, retries and time-outs are nginx's own. */
 const nginxConfig = (port: number, upstreams: readonly number[], server = "", pool = "", headers = "") => `
