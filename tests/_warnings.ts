@@ -36,3 +36,20 @@ export async function leakWarnings(fn: () => Promise<void>): Promise<string[]> {
   }
   return warnings;
 }
+
+/** Those of shutdowns while `fn` runs. */
+export async function shutdownWarnings(fn: () => Promise<unknown>): Promise<Warning[]> {
+  const warnings: Warning[] = [];
+  const collect = (warning: Warning) => {
+    if (/^INTERLOCK_(NOT_|FORCED|WEB_|CUT_|WORKER)/.test(warning.code ?? "")) warnings.push(warning);
+  };
+  await nextTurn(); // those of earlier tests may still be on their way
+  process.on("warning", collect);
+  try {
+    await fn();
+    await nextTurn();
+  } finally {
+    process.off("warning", collect);
+  }
+  return warnings;
+}

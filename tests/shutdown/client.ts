@@ -190,3 +190,14 @@ export function gate(): { promise: Promise<void>; open: () => void } {
   const promise = new Promise<void>((resolve) => open = resolve);
   return { promise, open };
 }
+
+/** A body that is written by hand, and the reasons for which it was cancelled. */
+export function writtenBody() {
+  const cancelled: unknown[] = [];
+  let out!: ReadableStreamDefaultController<Uint8Array>;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => void (out = controller),
+    cancel: (reason) => void cancelled.push(reason),
+  });
+  return { body, out, send: (text: string) => out.enqueue(new TextEncoder().encode(text)), cancelled };
+}

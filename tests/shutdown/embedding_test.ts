@@ -5,6 +5,7 @@ import process from "node:process";
 import { ClosedError, GracefulShutdown } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { flushMicrotasks, nextTurn, states, watch } from "../_tools.ts";
+import { leakWarnings } from "../_warnings.ts";
 import { connected, deliver, gate, listen, quiet } from "./client.ts";
 
 const EVENTS = ["SIGINT", "SIGTERM", "exit"];
@@ -27,28 +28,25 @@ test("embedding: after the debounce time, nothing remains of shutdowns that are 
 });
 
 test("embedding: all shutdowns share one listener of each signal, and begin in the order in which they were made", async () => {
-  const warnings: Error[] = [];
-  const listener = (warning: Error) => void warnings.push(warning);
-  process.on("warning", listener);
-  const before = listeners();
-  const began: number[] = [];
-  const work = gate();
-  const all = Array.from({ length: 30 }, (_, i) => {
-    const shutdown = new GracefulShutdown({ signals: i % 2 === 0 ? ["SIGTERM", "SIGINT"] : ["SIGINT", "SIGTERM"] });
-    shutdown.signal.addEventListener("abort", () => began.push(i));
-    shutdown.track(work.promise);
-    return shutdown;
+  const warnings = await leakWarnings(async () => {
+    const before = listeners();
+    const began: number[] = [];
+    const work = gate();
+    const all = Array.from({ length: 30 }, (_, i) => {
+      const shutdown = new GracefulShutdown({ signals: i % 2 === 0 ? ["SIGTERM", "SIGINT"] : ["SIGINT", "SIGTERM"] });
+      shutdown.signal.addEventListener("abort", () => began.push(i));
+      shutdown.track(work.promise);
+      return shutdown;
+    });
+    assert.deepEqual(listeners(), [before[0]! + 1, before[1]! + 1, before[2]]);
+    deliver("SIGTERM");
+    assert.deepEqual(began, all.map((_, i) => i));
+    assert.ok(listeners()[2]! <= before[2]! + 1);
+    work.open();
+    await Promise.all(all.map(({ finished }) => finished));
+    assert.deepEqual(listeners().slice(0, 2), before.slice(0, 2));
   });
-  assert.deepEqual(listeners(), [before[0]! + 1, before[1]! + 1, before[2]]);
-  deliver("SIGTERM");
-  assert.deepEqual(began, all.map((_, i) => i));
-  assert.ok(listeners()[2]! <= before[2]! + 1);
-  work.open();
-  await Promise.all(all.map(({ finished }) => finished));
-  await nextTurn();
-  process.off("warning", listener);
-  assert.deepEqual(listeners().slice(0, 2), before.slice(0, 2));
-  assert.deepEqual(warnings.filter(({ name }) => name === "MaxListenersExceededWarning"), []);
+  assert.deepEqual(warnings, []);
 });
 
 test("embedding: a shutdown that another one's listener disposes of does not begin", async () => {

@@ -4,25 +4,10 @@ import { createServer } from "node:http";
 import { InFlight, WorkInFlight } from "../../lib/shutdown/in_flight.ts";
 import { test } from "../_test.ts";
 import { deferred, flushMicrotasks, nextTurn, watch } from "../_tools.ts";
-import { finish, quiet } from "./client.ts";
+import { finish, quiet, writtenBody } from "./client.ts";
 
 const URL_ = "http://localhost/path?query=1";
 const bytes = (text: string) => new TextEncoder().encode(text);
-
-/** A body that is written by hand. */
-function written(): {
-  body: ReadableStream<Uint8Array>;
-  out: ReadableStreamDefaultController<Uint8Array>;
-  why: unknown[];
-} {
-  const why: unknown[] = [];
-  let out!: ReadableStreamDefaultController<Uint8Array>;
-  const body = new ReadableStream<Uint8Array>({
-    start: (controller) => void (out = controller),
-    cancel: (r) => void why.push(r),
-  });
-  return { body, out, why };
-}
 
 test("handler: arguments, this, status, headers and body pass through", async () => {
   const shutdown = quiet();
@@ -77,14 +62,14 @@ test("handler: a large body is in flight on Deno until it is sent, also if a ser
 
 test("handler: a streamed body is counted until it was read to the end", async () => {
   const shutdown = quiet();
-  const { body, out } = written();
+  const { body, out, send } = writtenBody();
   const answer = await shutdown.handler(() => new Response(body))(new Request(URL_));
   shutdown.request();
   const finished = watch(shutdown.finished);
   const reader = answer.body!.getReader();
-  out.enqueue(bytes("one"));
+  send("one");
   assert.equal(new TextDecoder().decode((await reader.read()).value), "one");
-  out.enqueue(bytes("two"));
+  send("two");
   out.close();
   await nextTurn();
   assert.deepEqual([finished.state, shutdown.labels], ["pending", ["GET /path"]]);
@@ -95,19 +80,19 @@ test("handler: a streamed body is counted until it was read to the end", async (
 
 test("handler: a streamed body is counted until it was cancelled, and the source hears of it", async () => {
   const shutdown = quiet();
-  const { body, why } = written();
+  const { body, cancelled } = writtenBody();
   const answer = await shutdown.handler(() => new Response(body))(new Request(URL_));
   assert.equal(shutdown.active, 1);
   await answer.body!.cancel("gone");
-  assert.deepEqual([shutdown.active, why], [0, ["gone"]]);
+  assert.deepEqual([shutdown.active, cancelled], [0, ["gone"]]);
 });
 
 test("handler: a streamed body that fails fails for the reader, and is not counted any more", async () => {
   const shutdown = quiet();
-  const { body, out } = written();
+  const { body, out, send } = writtenBody();
   const answer = await shutdown.handler(() => new Response(body))(new Request(URL_));
   const boom = new Error("boom");
-  out.enqueue(bytes("some"));
+  send("some");
   const reader = answer.body!.getReader();
   await reader.read();
   out.error(boom);
@@ -170,7 +155,7 @@ test("handler: answers that are complete are not waited for, whether read or not
 
 test("handler: a HEAD request's body is nobody's to send", async () => {
   const shutdown = quiet();
-  const { body } = written();
+  const { body } = writtenBody();
   const answer = await shutdown.handler(() => new Response(body))(new Request(URL_, { method: "HEAD" }));
   assert.equal(answer.body, body);
   assert.equal(shutdown.active, 0);
@@ -249,14 +234,14 @@ test("handler: during the delay newcomers are served, and told to close", async 
 test("handler: when forced, a request without a response gets 503, and the body of a late response is cancelled", async () => {
   const shutdown = quiet({ grace: 10 });
   const { promise, resolve } = deferred<Response>();
-  const { body, why } = written();
+  const { body, cancelled } = writtenBody();
   const answer = shutdown.handler(() => promise)(new Request(URL_));
   shutdown.request();
   assert.equal((await answer).status, 503);
   assert.deepEqual((await shutdown.finished).remaining, ["GET /path"]);
   resolve(new Response(body));
   await flushMicrotasks();
-  assert.equal(why.length, 1);
+  assert.equal(cancelled.length, 1);
   const rejected = deferred<Response>();
   const other = quiet({ grace: 10 });
   const failing = other.handler(() => rejected.promise)(new Request(URL_));
@@ -268,16 +253,16 @@ test("handler: when forced, a request without a response gets 503, and the body 
 
 test("handler: when forced, a streamed body breaks off on both sides", async () => {
   const shutdown = quiet({ grace: 10 });
-  const { body, out, why } = written();
+  const { body, send, cancelled } = writtenBody();
   const answer = await shutdown.handler(() => new Response(body))(new Request(URL_));
-  out.enqueue(bytes("some"));
+  send("some");
   const reader = answer.body!.getReader();
   await reader.read();
   const rest = watch(reader.read());
   assert.deepEqual((await finish(shutdown)).remaining, ["GET /path"]);
   await flushMicrotasks();
   assert.equal((rest.reason as Error).name, "AbortError");
-  assert.equal((why[0] as Error).name, "AbortError");
+  assert.equal((cancelled[0] as Error).name, "AbortError");
 });
 
 /** A clock that stands still, so that the wait for a calm turn has no limit which a busy machine reaches. */
@@ -351,7 +336,7 @@ for (const when of ["behind answers that are being sent", "after 250 ms, althoug
     const ends = when.startsWith("behind");
     using _ = ends ? standingClock() : undefined;
     const shutdown = quiet({ idle: 0 });
-    const { body, out } = written();
+    const { body, out } = writtenBody();
     const handle = shutdown.handler(() => new Response(body));
     let sending = true;
     let sendingAtStop: boolean | undefined;

@@ -10,7 +10,7 @@ import { nodeListener } from "../../examples/graceful/node_adapter.ts";
 import type { BunServerLike, DenoServerLike, GracefulShutdown, WebSocketLike } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { deferred, nextTurn, until } from "../_tools.ts";
-import { connected, finish, gate, isFree, listen, quiet, stop } from "./client.ts";
+import { connected, finish, gate, isFree, listen, quiet, stop, writtenBody } from "./client.ts";
 
 type Handler = (request: Request) => Promise<Response>;
 interface DenoGlobal {
@@ -45,27 +45,6 @@ function failed(): Response {
   return new Response("failed", { status: 500 });
 }
 
-/** Sends one piece at each call. */
-function pieces(): {
-  response: () => Response;
-  send: (text: string) => void;
-  end: () => void;
-  cancelled: () => boolean;
-} {
-  let out!: ReadableStreamDefaultController<Uint8Array>;
-  let cancelled = false;
-  const body = new ReadableStream<Uint8Array>({
-    start: (controller) => void (out = controller),
-    cancel: () => void (cancelled = true),
-  });
-  return {
-    response: () => new Response(body),
-    send: (text) => out.enqueue(new TextEncoder().encode(text)),
-    end: () => out.close(),
-    cancelled: () => cancelled,
-  };
-}
-
 test(`serve: a short answer keeps its length, also for HEAD, ${runtime}`, async () => {
   const shutdown = quiet();
   const port = await serve(shutdown, () => Promise.resolve(new Response("hello")));
@@ -98,8 +77,8 @@ test(`serve: a last answer keeps its length, ${runtime}`, async () => {
 
 test(`serve: a stream is in flight until its end, and the listener is closed meanwhile, ${runtime}`, async () => {
   const shutdown = quiet();
-  const { response, send, end } = pieces();
-  const port = await serve(shutdown, () => Promise.resolve(response()));
+  const { body, send, out } = writtenBody();
+  const port = await serve(shutdown, () => Promise.resolve(new Response(body)));
   const wire = connected(port, "/stream");
   send("one");
   await wire.gets(/one/);
@@ -107,7 +86,7 @@ test(`serve: a stream is in flight until its end, and the listener is closed mea
   assert.ok(await isFree(port));
   assert.deepEqual(shutdown.labels, ["GET /stream"]);
   send("two");
-  end();
+  out.close();
   await wire.gets(/two\r\n0\r\n\r\n$/);
   assert.equal((await shutdown.finished).drained, true);
   await wire.destroy();
@@ -126,8 +105,8 @@ test(`serve: a request that is on its way at the signal is answered, ${runtime}`
 
 test(`serve: a client that goes away is not waited for, ${runtime}`, async () => {
   const shutdown = quiet();
-  const { response, send, cancelled } = pieces();
-  const port = await serve(shutdown, () => Promise.resolve(response()));
+  const { body, send, cancelled } = writtenBody();
+  const port = await serve(shutdown, () => Promise.resolve(new Response(body)));
   const wire = connected(port, "/");
   send("one");
   await wire.gets(/one/);
@@ -135,7 +114,7 @@ test(`serve: a client that goes away is not waited for, ${runtime}`, async () =>
   await wire.destroy();
   // Some only notice when they write.
   await until(() => {
-    if (!cancelled()) send("more");
+    if (cancelled.length === 0) send("more");
     return shutdown.active === 0;
   });
   assert.equal((await finish(shutdown)).drained, true);
@@ -184,9 +163,9 @@ test(`serve: an upload that dribbles in after its answer counts for at most a se
 
 test(`serve: what is left at the end is cut, ${runtime}`, async () => {
   const shutdown = quiet({ grace: 50 });
-  const { response, send } = pieces();
+  const { body, send } = writtenBody();
   const port = await serve(shutdown, (request) => {
-    return request.url.endsWith("/stream") ? Promise.resolve(response()) : new Promise(() => {});
+    return request.url.endsWith("/stream") ? Promise.resolve(new Response(body)) : new Promise(() => {});
   });
   const wires = [connected(port, "/stream"), connected(port, "/never")];
   send("one");
@@ -409,8 +388,8 @@ if (runtime === "bun") {
     test(`serve: a stream over a Unix socket is in flight until its end, ${how}, bun`, async () => {
       const unix = join(tmpdir(), `interlock-${process.pid}-${attached}.sock`);
       const shutdown = quiet();
-      const { response, send, end } = pieces();
-      const server = Bun.serve({ unix, fetch: shutdown.handler(() => Promise.resolve(response())) });
+      const { body, send, out } = writtenBody();
+      const server = Bun.serve({ unix, fetch: shutdown.handler(() => Promise.resolve(new Response(body))) });
       if (attached) shutdown.attach(server);
       const wire = connected(unix, "/stream");
       send("one");
@@ -422,7 +401,7 @@ if (runtime === "bun") {
       await nextTurn();
       assert.deepEqual([finished, shutdown.labels], [false, ["GET /stream"]]);
       send("two");
-      end();
+      out.close();
       await wire.gets(/two\r\n0\r\n\r\n$/);
       assert.equal((await report).drained, true);
       await wire.destroy();

@@ -5,6 +5,7 @@ import { GracefulShutdown } from "../../mod.ts";
 import { test } from "../_test.ts";
 import { deliver, gate, quiet } from "./client.ts";
 import { nextTurn, withFakeTime } from "../_tools.ts";
+import { leakWarnings } from "../_warnings.ts";
 
 test("GracefulShutdown: the first signal of the system asks, the second forces, then nobody listens", async () => {
   const before = process.listenerCount("SIGTERM");
@@ -44,17 +45,12 @@ for (const [options, ms] of [[{}, 250], [{ debounce: 5 }, 5]] as const) {
 }
 
 test("GracefulShutdown: its signals have any number of listeners", async () => {
-  const warnings: Error[] = [];
-  const listener = (warning: Error) => void warnings.push(warning);
-  process.on("warning", listener);
-  const shutdown = quiet();
-  for (let i = 0; i < 100; i++) {
-    shutdown.signal.addEventListener("abort", () => i);
-    shutdown.forced.addEventListener("abort", () => i);
-  }
-  await nextTurn();
-  process.off("warning", listener);
-  assert.deepEqual(warnings.filter(({ name }) => name === "MaxListenersExceededWarning"), []);
+  const { signal, forced } = quiet();
+  const warnings = await leakWarnings(() => {
+    for (let i = 0; i < 100; i++) for (const each of [signal, forced]) each.addEventListener("abort", () => i);
+    return Promise.resolve();
+  });
+  assert.deepEqual(warnings, []);
 });
 
 test("GracefulShutdown: after request, the first signal of the system changes nothing", async () => {

@@ -5,6 +5,7 @@ import process from "node:process";
 import type { GracefulShutdown } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { nextTurn, until } from "../_tools.ts";
+import { shutdownWarnings } from "../_warnings.ts";
 import { connected, finish, gate, isFree, listen, quiet } from "./client.ts";
 
 /** The steps of a start, in the order of the examples. */
@@ -34,21 +35,17 @@ const PAUSES = ["before anything", "before the server", "before it listens", "af
 for (const at of PAUSES) {
   for (const until of ["the signal has come", "the shutdown is finished"]) {
     test(`start-up: a signal ${at}, where it goes on once ${until}, ${runtime}`, async () => {
-      const warnings: unknown[] = [];
-      const listener = (warning: Error & { code?: string }) => {
-        // Others may be of earlier tests of the process.
-        if (/^INTERLOCK_(NOT_|FORCED|WEB_|CUT_|WORKER)/.test(warning.code ?? "")) warnings.push(warning);
-      };
-      await nextTurn(); // these may be still on their way
-      process.on("warning", listener);
       const shutdown = quiet({ ready: false });
-      const log = await startUp(shutdown, async (pause) => {
-        if (pause !== at) return;
-        shutdown.request();
-        if (until === "the shutdown is finished") await shutdown.finished;
+      let log: string[] = [];
+      const warnings = await shutdownWarnings(async () => {
+        log = await startUp(shutdown, async (pause) => {
+          if (pause !== at) return;
+          shutdown.request();
+          if (until === "the shutdown is finished") await shutdown.finished;
+        });
+        await shutdown.finished;
       });
       const { ok, errors } = await shutdown.finished;
-      process.off("warning", listener);
       assert.deepEqual([ok, errors, warnings], [true, [], []]);
       // A server that was stopped before it listened is closed a second time.
       const once = log.filter((entry) => entry !== "server closed");
