@@ -19,6 +19,9 @@ test("shareOnArguments: calls with equal selected arguments share a run, others 
   assert.deepEqual([text!.id, other!.id, runs, flights.size], ["1", 2, 3, 0]);
   assert.notEqual(await load(1, "x"), a);
   assert.deepEqual([load.name, load.length], ["load", 2]);
+  const named = () => shareOnArguments(flights, [0], { name: "load" })(async (_: number) => await Promise.resolve({}));
+  const [first, second] = await Promise.all([named()(1), named()(1)]);
+  assert.equal(first, second, "functions of one name share");
 });
 
 test("shareOnArguments: as a decorator it passes this on; a failure reaches all, and is not kept", async () => {
