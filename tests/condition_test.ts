@@ -196,19 +196,15 @@ test("Condition: releasing a guard after its notification passes that on, and le
   const condition = new Condition(lock);
   const guard = await lock.acquire();
   const dropped = watch(condition.wait());
-  const [other] = await (async () => {
-    const all: Watched<void>[] = [];
-    const second = await lock.acquire();
-    all.push(watch(condition.wait().finally(() => second.release())));
-    return all;
-  })();
+  const second = await lock.acquire();
+  const other = watch(condition.wait().finally(() => second.release()));
   const holder = await lock.acquire();
   condition.notify();
   assert.deepEqual([condition.waiting, lock.waiting], [1, 1]);
   guard.release();
   assert.deepEqual([condition.waiting, lock.waiting], [0, 1]);
   holder.release();
-  assert.equal(await states([dropped, other!]), "rejected fulfilled");
+  assert.equal(await states([dropped, other]), "rejected fulfilled");
   assert.ok(dropped.reason instanceof NotHeldError);
   assert.deepEqual([lock.locked, lock.waiting], [false, 0]);
 });

@@ -175,27 +175,6 @@ test("task group: join alone does not end it", async () => {
   await assert.rejects(group.run(5 as never), TypeError);
 });
 
-test("task group: no task outlives await using", async () => {
-  let running = 0;
-  const error = new Error("failed");
-  await rejectsWith(
-    (async () => {
-      await using group = new TaskGroup();
-      for (let i = 0; i < 5; i++) {
-        group.run(async (signal) => {
-          running++;
-          await untilAborted(signal).catch(() => {});
-          await flushMicrotasks();
-          running--;
-        });
-      }
-      group.run(fails(error));
-    })(),
-    error,
-  );
-  assert.equal(running, 0);
-});
-
 test("task group: join can be cancelled, and three joiners end by themselves", async () => {
   const group = new TaskGroup();
   const gate = deferred();
