@@ -89,7 +89,9 @@ test("Barrier: abort breaks it until it is reset", async () => {
   await assert.rejects(barrier.wait(), BrokenBarrierError);
   // Bad arguments first, then the state, then the signal.
   await assert.rejects(barrier.wait({ timeout: NaN }), RangeError);
-  await assert.rejects(barrier.wait({ signal: AbortSignal.abort() }), BrokenBarrierError);
+  for (const options of [{ signal: AbortSignal.abort() }, { timeout: 0 }]) {
+    await assert.rejects(barrier.wait(options), BrokenBarrierError);
+  }
   barrier.abort();
   barrier.reset();
   assert.deepEqual(await indices([barrier.wait(), barrier.wait()]), [0, 1]);

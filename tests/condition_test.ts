@@ -41,7 +41,7 @@ test("Condition: using it without holding the lock is an error, after bad argume
   const notHeld = (act: string) => (error: Error) =>
     error instanceof NotHeldError && error.message === `Cannot ${act} condition: lock is not held`;
   await assert.rejects(condition.wait(), notHeld("wait for"));
-  await assert.rejects(condition.wait({ signal }), notHeld("wait for"));
+  await assert.rejects(condition.wait({ signal, timeout: 0 }), notHeld("wait for"));
   await assert.rejects(condition.waitFor(() => true, { signal, timeout: 0 }), notHeld("wait for"));
   assert.throws(() => condition.notify(), notHeld("notify"));
   assert.throws(() => condition.notifyAll(), notHeld("notify"));
