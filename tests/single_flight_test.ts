@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { SingleFlight, TimeoutError } from "../mod.ts";
 import { assertSoundSingleFlight } from "./sound/single_flight.ts";
-import { deeply } from "./_random.ts";
 import { test } from "./_test.ts";
 import {
   CountingController,
@@ -199,19 +198,4 @@ test("single flight: an abort in the middle of the end comes too late for all ca
   );
   assert.equal(await states(calls), "fulfilled fulfilled fulfilled");
   assert.ok(controller.signal.aborted);
-});
-
-test("single flight: many keys leave nothing; many callers with one signal leave together", async () => {
-  const flights = new SingleFlight<number>();
-  await Promise.all(Array.from({ length: deeply(10_000, 100_000) }, (_, key) => flights.run(key, () => key)));
-  assert.equal(flights.size, 0);
-  const controller = new CountingController();
-  const calls = Array.from(
-    { length: deeply(1_000, 10_000) },
-    () => flights.run(1, unused, { signal: controller.signal }).catch(() => 0),
-  );
-  assert.equal(controller.added, 1);
-  controller.abort();
-  await Promise.all(calls);
-  assert.equal(flights.size, 0);
 });
