@@ -118,7 +118,7 @@ export function contractSuite<G extends AnyGuard>(factory: SubjectFactory<G>): v
     await assert.rejects(fixture.lock.acquire({ signal }), { name: "AbortError" });
     await assert.rejects(fixture.lock.acquire({ signal, timeout: 0 }), { name: "AbortError" });
     Object.assign(signal, { aborted: false });
-    const { first, waiters } = await fixture.holderAndThreeWaiters((i) => i === 1 ? { signal } : undefined);
+    const { first, waiters } = await fixture.holderAndThreeWaiters([undefined, { signal }]);
     Object.assign(signal, { aborted: true });
     controller.dispatchEvent(new Event("abort"));
     await assert.rejects(waiters[1]!.promise, { name: "AbortError" });
@@ -138,9 +138,8 @@ export function contractSuite<G extends AnyGuard>(factory: SubjectFactory<G>): v
   });
 
   check("a time-out cancels the waiter in the middle, and no other", async (fixture) => {
-    const { first, waiters } = await fixture.holderAndThreeWaiters((i) => ({
-      timeout: i === 1 ? factory.short ?? 30 : 60_000,
-    }));
+    const [long, short] = [{ timeout: 60_000 }, { timeout: factory.short ?? 30 }];
+    const { first, waiters } = await fixture.holderAndThreeWaiters([long, short, long]);
     await assert.rejects(waiters[1]!.promise, TimeoutError);
     await fixture.untilQueued(2); // a platform's manager takes it out in its own time
     await fixture.passesAlong(first, [waiters[0]!, waiters[2]!]);
@@ -148,9 +147,7 @@ export function contractSuite<G extends AnyGuard>(factory: SubjectFactory<G>): v
 
   check("abort of the one in the middle, then release", async (fixture) => {
     const middle = new CountingController();
-    const { first, waiters } = await fixture.holderAndThreeWaiters((i) =>
-      i === 1 ? { signal: middle.signal } : undefined
-    );
+    const { first, waiters } = await fixture.holderAndThreeWaiters([undefined, { signal: middle.signal }]);
     const reason = new Error("changed my mind");
     middle.abort(reason);
     await rejectsWith(waiters[1]!.promise, reason);
@@ -161,9 +158,7 @@ export function contractSuite<G extends AnyGuard>(factory: SubjectFactory<G>): v
 
   check("abort of the one in the middle after the first was released", async (fixture) => {
     const middle = new CountingController();
-    const { first, waiters } = await fixture.holderAndThreeWaiters((i) =>
-      i === 1 ? { signal: middle.signal } : undefined
-    );
+    const { first, waiters } = await fixture.holderAndThreeWaiters([undefined, { signal: middle.signal }]);
     const releasing = first.release();
     middle.abort();
     await releasing;
@@ -184,7 +179,7 @@ export function contractSuite<G extends AnyGuard>(factory: SubjectFactory<G>): v
 
   check("one signal cancels all of its waiters, and no listener is left", async (fixture) => {
     const shared = new CountingController();
-    const { first, waiters } = await fixture.holderAndThreeWaiters(() => ({ signal: shared.signal }));
+    const { first, waiters } = await fixture.holderAndThreeWaiters(Array(3).fill({ signal: shared.signal }));
     const last = watch(fixture.lock.acquire());
     await fixture.untilQueued(4);
     shared.abort();
@@ -304,9 +299,8 @@ export function contractSuite<G extends AnyGuard>(factory: SubjectFactory<G>): v
     using ledger = new Ledger();
     using recording = new Recording();
     const controller = new CountingController();
-    const { first, waiters } = await fixture.holderAndThreeWaiters((i) =>
-      i === 1 ? { signal: controller.signal } : i === 2 ? { timeout: factory.short ?? 30 } : undefined
-    );
+    const limits = [undefined, { signal: controller.signal }, { timeout: factory.short ?? 30 }];
+    const { first, waiters } = await fixture.holderAndThreeWaiters(limits);
     await assert.rejects(waiters[2]!.promise, TimeoutError);
     controller.abort();
     await waiters[1]!.promise.catch(() => {});
@@ -371,14 +365,12 @@ class Fixture<G extends AnyGuard> {
     while (!await condition()) await nextTurn();
   }
 
-  /** A holder and three who wait. */
-  async holderAndThreeWaiters(
-    options: (i: number) => WaitOptions | undefined,
-  ): Promise<{ first: G; waiters: Watched<G>[] }> {
+  /** A holder and three waiters with these options. */
+  async holderAndThreeWaiters(options: (WaitOptions | undefined)[]): Promise<{ first: G; waiters: Watched<G>[] }> {
     const first = await this.lock.acquire();
     const waiters: Watched<G>[] = [];
     for (let i = 0; i < 3; i++) {
-      waiters.push(watch(this.lock.acquire(options(i))));
+      waiters.push(watch(this.lock.acquire(options[i])));
       if (this.#factory.untilQueued) await this.#untilQueuedOrOver(waiters);
       else await this.untilQueued(i + 1);
     }
