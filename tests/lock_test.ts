@@ -1,4 +1,4 @@
-/** Lock beyond the contract suite: misuse, release by hand, fairness under load. */
+/** Lock beyond the contract suite: release by hand, and the step of a hand-off. */
 import assert from "node:assert/strict";
 import { Lock } from "../mod.ts";
 import { test } from "./_test.ts";

@@ -1,4 +1,4 @@
-/** RateLimiter and KeyedRateLimiter: several budgets, remaining, block, reward, penalty and wrap. */
+/** RateLimiter and KeyedRateLimiter: several budgets, numbers that are set later, and keys. Their walks have the rest. */
 import assert from "node:assert/strict";
 import { ClosedError, KeyedRateLimiter, type KeyedRateLimiterBudget, RateLimiter } from "../mod.ts";
 import { observe } from "../lib/diagnostics/mod.ts";

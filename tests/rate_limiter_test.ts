@@ -1,4 +1,4 @@
-/** RateLimiter: the window, the queue, cancellation, and its one timer. */
+/** RateLimiter: its one timer, turns of the event loop, and clocks. The walks have windows, order and cancellation. */
 import assert from "node:assert/strict";
 import { RateLimiter, TimeoutError } from "../mod.ts";
 import { ForeignSignal } from "./_foreign_signal.ts";
