@@ -1,4 +1,4 @@
-/** Queue: order, hand-over, room, signals, loads. */
+/** Queue: values, messages, observers and signals. Its walk has order, hand-over and room. */
 import assert from "node:assert/strict";
 import { Queue, TimeoutError, type WaitOptions } from "../mod.ts";
 import { assertSoundQueue } from "./sound/queue.ts";

@@ -11,6 +11,7 @@ import {
   TimeoutError,
   type WaitOptions,
 } from "../mod.ts";
+import { ForeignSignal } from "./_foreign_signal.ts";
 import type { Call, Needs } from "./kinds/kind.ts";
 import { localKinds } from "./kinds/local.ts";
 import { test } from "./_test.ts";
@@ -96,19 +97,13 @@ eachCall("rejects, and does not throw, for options that cannot be read or are wr
 
 eachCall("ends for the signal of a polyfill that has functions only as listeners, and no reason", async (call) => {
   const { wait, block, waiting } = call;
-  const listeners = new Set<() => void>();
-  const signal = {
-    aborted: false,
-    addEventListener: (_: string, listener: () => void) => void listeners.add(listener),
-    removeEventListener: (_: string, listener: () => void) => void listeners.delete(listener),
-  };
+  const signal = Object.assign(new ForeignSignal() as Omit<ForeignSignal, "reason">, { reason: undefined });
   await block?.();
   const watched = watch(wait({ signal: signal as never }));
   await flushMicrotasks();
-  signal.aborted = true;
-  for (const listener of [...listeners]) listener();
+  signal.abort();
   await watched.promise.catch((error: Error) => assert.equal(error.name, "AbortError"));
-  assert.deepEqual([waiting?.() ?? 0, listeners.size], [0, 0]);
+  assert.deepEqual([waiting?.() ?? 0, signal.listeners.size], [0, 0]);
 });
 
 test("waiting calls: bad arguments win over the signal", async () => {
