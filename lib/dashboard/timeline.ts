@@ -84,14 +84,13 @@ export function draw({ title, lanes, from = 0, now, width, span = 1000, note = "
   // Pixels per ms, so that each text fits behind its moment.
   const scale = Math.min(...texts.map(({ at, text }) => (width - left - roomFor(text)) / Math.max(0, at - from)));
   const x = (at: number) => round(left + Math.max(0, at - from) * scale);
-  const height = TOP + lanes.length * ROW + AXIS + LEGEND;
+  const bottom = TOP + lanes.length * ROW;
+  const height = bottom + AXIS + LEGEND;
   const rows = lanes.map((lane, i) => drawLane(lane, TOP + i * ROW, x, now)).join("");
   const label = attribute(summary(title, lanes));
   return `<svg xmlns="http://www.w3.org/2000/svg" class="tl" role="img" aria-label="${label}" ` +
     `viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><style>${STYLE}</style><defs>${HATCH}</defs>` +
-    drawAxis(from, from + duration, now, TOP + lanes.length * ROW, x) + rows +
-    drawLegend(lanes, height - 8, note, dots) +
-    "</svg>";
+    drawAxis(from, from + duration, now, bottom, x) + rows + drawLegend(lanes, height - 8, note, dots) + "</svg>";
 }
 
 /** The room needed for a text behind a bar. */
