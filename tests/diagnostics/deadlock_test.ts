@@ -162,25 +162,6 @@ test("deadlock: a pool that waits for its rate, or is paused, does not wait for 
   }
 });
 
-test("deadlock: other tasks wait, also those that a run has started before it ended", async () => {
-  using _watching = rejecting();
-  const lock = new Lock();
-  const guard = await lock.acquire();
-  const waiting = lock.run(() => "granted");
-  guard.release();
-  assert.equal(await waiting, "granted");
-  const end = deferred();
-  let later: Promise<string> | undefined;
-  await lock.run(() => {
-    later = end.promise.then(() => lock.run(() => "later"));
-  });
-  const other = await lock.acquire();
-  end.resolve();
-  await flushMicrotasks();
-  other.release();
-  assert.equal(await later, "later");
-});
-
 test("deadlock: a Condition's way back to its lock is never refused", async () => {
   using _watching = rejecting();
   const lock = new Lock(), condition = new Condition(lock);

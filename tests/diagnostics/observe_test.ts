@@ -47,18 +47,6 @@ test("observe: the events of one acquisition share an id and carry their times",
     );
   }));
 
-test("observe: what began earlier is not reported", () => {
-  const lock = new Thing(), guard = {};
-  {
-    using _ = observe({});
-    lock.grant(guard);
-  }
-  using recording = new Recording();
-  lock.release(guard);
-  lock.timeOut({});
-  assert.deepEqual(recording.lines, []);
-});
-
 test("observe: later changes of the observer have no effect, and events cannot be changed", () => {
   let count = 0;
   const observer: Observer = { grant: () => void count++ };
