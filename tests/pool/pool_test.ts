@@ -139,7 +139,9 @@ test("Pool: bad arguments, then closed, then the signal", async () => {
   const signal = AbortSignal.abort("no");
   await rejectsWith(pool.run(() => assert.fail("called"), { signal }), "no");
   await rejectsWith(pool.createTask(() => assert.fail("called"), { signal }), "no");
+  assert.equal(pool.closed, false);
   pool.close();
+  assert.equal(pool.closed, true);
   for (const fn of [undefined, 5, {}]) {
     await assert.rejects(pool.run(fn as never), TypeError);
     await assert.rejects(pool.createTask(fn as never), TypeError);
