@@ -91,6 +91,22 @@ redisTest(
   },
 );
 
+redisTest("an acquire that comes after its release takes nothing", async ({ backend }) => {
+  let late: (() => Promise<unknown>) | undefined;
+  const losing = altered(backend, (run, keys, args) => {
+    if (late !== undefined || commandOf(keys, args) !== "acquire") return run();
+    late = run;
+    return Promise.reject(new Error("Socket closed unexpectedly"));
+  });
+  for (const held of [new RedisLock(losing, "a"), new RedisSemaphore(losing, "a", 2)]) {
+    late = undefined;
+    const lease = await held.acquire();
+    assert.equal(await lease.release(), true);
+    assert.deepEqual(await late!(), [-2]);
+    assert.deepEqual((await held.inspect()).holders, []);
+  }
+});
+
 redisTest("a late command is rejected, or its grant is released", async ({ server, backend }) => {
   let hold: Promise<void> | undefined;
   let late = Promise.resolve<unknown>(undefined);
@@ -102,6 +118,7 @@ redisTest("a late command is rejected, or its grant is released", async ({ serve
       return result;
     }),
     "a",
+    { ttl: 3_600_000 }, // it does not end by itself
   );
   await (await lock.acquire()).release();
   for (const scripts of ["known", "forgotten"]) {
@@ -118,9 +135,8 @@ redisTest("a late command is rejected, or its grant is released", async ({ serve
   }
 });
 
-redisTest("cancelled while the script is sent again in full: nothing stays granted", async (bench) => {
-  const { server, backend } = bench;
-  const lock = new RedisLock(backend, "a");
+redisTest("cancelled while the script is sent again in full: nothing stays granted", async ({ server, backend }) => {
+  const lock = new RedisLock(backend, "a", { ttl: 3_600_000 }); // no hold ends by itself
   await (await lock.acquire()).release();
   for (let i = 0; i < 20; i++) {
     await server.send("SCRIPT", "FLUSH");
