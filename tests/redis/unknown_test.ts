@@ -1,11 +1,11 @@
 /** Calls with an unknown outcome: replies lost, commands run twice or late, scripts forgotten, messages lost. */
 import assert from "node:assert/strict";
-import { type Backend, RedisLock, RedisRateLimiter, RedisSemaphore, TimeoutError } from "../../lib/redis/mod.ts";
+import { RedisLock, RedisRateLimiter, RedisSemaphore, TimeoutError } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
-import { flushMicrotasks, nextTurn, watch, withRunningTime } from "../_tools.ts";
+import { flushMicrotasks, withRunningTime } from "../_tools.ts";
 import { altered } from "./_altered.ts";
 import { redisTest, until } from "./_clients.ts";
-import { computeDigests, scripted } from "./_scripted.ts";
+import { computeDigests } from "./_scripted.ts";
 import { commandOf } from "./_command_of.ts";
 
 await computeDigests();
@@ -29,42 +29,6 @@ redisTest("a reply lost after the command ran: the same hold is found again by i
     assert.equal(await lease.release(), true); // still held, although the first reply was lost
     assert.deepEqual((await lock.inspect()).holders, []);
   }
-});
-
-redisTest("a first command that is never answered does not end the tries of an acquire", async ({ backend }) => {
-  let commands = 0;
-  let end = (_: Error) => {};
-  const lock = new RedisLock(
-    altered(backend, (run) => commands++ === 0 ? new Promise((_, reject) => end = reject) : run()),
-    "a",
-    { ttl: 3000 },
-  );
-  const lease = await lock.acquire({ timeout: 30_000 }); // of which a command gets 1000
-  assert.equal(await lease.release(), true);
-  end(new Error("closed")); // ends the command's timer
-});
-
-redisTest("every command runs twice: nothing changes", async ({ backend }) => {
-  const lock = new RedisLock(
-    altered(backend, async (run) => {
-      await run();
-      return await run();
-    }),
-    "a",
-  );
-  const order: number[] = [];
-  const first = await lock.acquire();
-  const waiters: Promise<unknown>[] = [];
-  for (let i = 0; i < 3; i++) {
-    waiters.push(lock.run(() => void order.push(i)));
-    await until(async () => (await lock.inspect()).waiters.length === i + 1);
-  }
-  await first.extend(5000);
-  await first.release();
-  await Promise.all(waiters);
-  assert.deepEqual(order, [0, 1, 2]);
-  const { holders, waiters: left } = await lock.inspect();
-  assert.deepEqual([holders, left], [[], []]);
 });
 
 redisTest(
@@ -149,24 +113,6 @@ redisTest("cancelled while the script is sent again in full: nothing stays grant
   }
 });
 
-redisTest("a lost message costs time only", async ({ backend }) => {
-  const noPush: Backend = {
-    evalsha: (sha, keys, args) => backend.evalsha(sha, keys, args),
-    eval: (script, keys, args) => backend.eval(script, keys, args),
-    // The server counts it as subscribed, but no message arrives.
-    subscribe: (channel, _onMessage, onGap) => backend.subscribe!(channel, () => {}, onGap),
-    onClose: (listener) => backend.onClose!(listener),
-  };
-  const lock = new RedisLock(noPush, "a", { ttl: 3000 });
-  for (let i = 0; i < 2; i++) { // the second time the subscription exists, and only heartbeats help
-    const first = await lock.acquire();
-    const second = lock.acquire({ timeout: 20_000 });
-    await until(async () => (await lock.inspect()).waiters.length === 1);
-    await first.release();
-    assert.equal(await (await second).release(), true);
-  }
-});
-
 test("the error is that of the server, not that a last command came too late", async () => {
   const serverTime = () => Date.now() * 1000;
   let commands = 0;
@@ -194,43 +140,3 @@ test("the error says what was wrong with the answers that came, such as that of 
       return error instanceof TimeoutError;
     });
   }));
-
-test("cancelled while the server replies NOSCRIPT: the script is not sent in full", async () => {
-  const backend = scripted(() => undefined);
-  let refuse: (() => void) | undefined;
-  let refusing = false;
-  let sentInFull = 0;
-  const lock = new RedisLock({
-    evalsha: async (sha, keys, args) => {
-      if (refusing && commandOf(keys, args) === "acquire") {
-        await new Promise<void>((resolve) => refuse = resolve);
-        throw new Error("NOSCRIPT No matching script.");
-      }
-      return await backend.evalsha(sha, keys, args);
-    },
-    eval: (script, keys, args) => {
-      if (keys.length > 0) sentInFull++; // else it is loaded ahead
-      return backend.eval(script, keys, args);
-    },
-  }, "a");
-  await (await lock.acquire()).release();
-  refusing = true;
-  const controller = new AbortController();
-  for (const options of [{ signal: controller.signal }, { timeout: 1 }]) {
-    refuse = undefined;
-    const call = watch(lock.acquire(options));
-    await until(() => refuse !== undefined);
-    controller.abort();
-    await until(() => call.state === "rejected");
-    refuse!();
-    await nextTurn();
-    assert.equal(sentInFull, 0);
-  }
-  // A call that still waits is granted.
-  refuse = undefined;
-  const call = lock.acquire();
-  await until(() => refuse !== undefined);
-  refuse!();
-  assert.equal(await (await call).release(), true);
-  assert.equal(sentInFull, 1);
-});
