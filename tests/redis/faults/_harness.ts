@@ -160,6 +160,16 @@ export class Harness {
   }
 }
 
+/** Lets workers share a lock, calls `fault` meanwhile, and waits for the recovery. */
+export function through(fault: (harness: Harness) => Promise<unknown>, orders?: Partial<Orders>): Scenario["run"] {
+  return async (harness) => {
+    await harness.workers(4, "lock", orders);
+    await harness.entries(20);
+    await fault(harness);
+    await harness.recover();
+  };
+}
+
 /** A process that was stopped or killed. */
 export function signal(child: ChildProcess, name: "SIGSTOP" | "SIGCONT" | "SIGKILL"): void {
   process.kill(child.pid!, name);

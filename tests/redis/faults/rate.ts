@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { setClock } from "./_clock.ts";
 import { type Harness, type Scenario, signal, TTL } from "./_harness.ts";
 import { INTERVAL } from "./_permits.ts";
-import { workersThrough } from "./failover.ts";
+import { primaryKilled } from "./failover.ts";
 
 /** Processes are killed with the turns that they wait for, connections are cut, and answers get lost. */
 async function crashing(harness: Harness): Promise<void> {
@@ -60,12 +60,6 @@ export const rate: readonly Scenario[] = [
   {
     name: "rate limit: the primary is killed, its replica takes over",
     lossy: true,
-    run: (harness) =>
-      workersThrough(harness, "starter", async (replica) => {
-        await harness.server.kill();
-        await replica.send("REPLICAOF", "NO", "ONE");
-        harness.proxy.redirect(replica.port);
-        await harness.server.start(); // for the checks at the end
-      }),
+    run: (harness) => primaryKilled(harness, "starter"),
   },
 ];

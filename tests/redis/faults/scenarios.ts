@@ -3,10 +3,8 @@ import { manyWaiters } from "./bounded.ts";
 import { client } from "./client.ts";
 import { data } from "./data.ts";
 import { failover } from "./failover.ts";
-import { leases } from "./leases.ts";
 import { network } from "./network.ts";
 import { rate } from "./rate.ts";
-import { races } from "./races.ts";
 import { server } from "./server.ts";
 import { waiting } from "./waiters.ts";
 import type { Scenario } from "./_harness.ts";
@@ -16,10 +14,8 @@ export const scenarios: readonly Scenario[] = [
   ...server,
   ...data,
   ...client,
-  ...races,
   ...rate,
   ...failover,
   ...waiting,
-  ...leases,
   ...manyWaiters,
 ];

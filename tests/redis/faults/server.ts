@@ -2,38 +2,34 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { PASSWORD } from "../../_secrets.ts";
 import { setClock } from "./_clock.ts";
-import { type Harness, type Scenario, TTL, WRITES } from "./_harness.ts";
+import { type Scenario, through, TTL, WRITES } from "./_harness.ts";
 
-async function stopped(harness: Harness, ms: number): Promise<void> {
-  await harness.workers(4, "lock");
-  await harness.entries(20);
-  harness.server.pause();
-  await sleep(ms);
-  harness.server.resume();
-  await harness.recover();
+function stopped(ms: number): Scenario["run"] {
+  return through(async ({ server }) => {
+    server.pause();
+    await sleep(ms);
+    server.resume();
+  });
 }
 
-async function restarted(harness: Harness): Promise<void> {
-  await harness.workers(4, "lock");
-  await harness.entries(20);
-  await harness.server.kill();
+const restarted = through(async ({ server }) => {
+  await server.kill();
   await sleep(200); // the duration of the fault; no check depends on it
-  await harness.server.start();
-  await harness.recover();
-}
+  await server.start();
+});
 
-async function killing(harness: Harness, ...kinds: string[]): Promise<void> {
-  await harness.workers(4, "lock");
-  for (let i = 0; i < 12; i++) {
-    await harness.entries(3);
-    for (const kind of kinds) await harness.server.send("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes");
-  }
-  await harness.recover();
+function killing(...kinds: string[]): Scenario["run"] {
+  return through(async (harness) => {
+    for (let i = 0; i < 12; i++) {
+      await harness.entries(3);
+      for (const kind of kinds) await harness.server.send("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes");
+    }
+  });
 }
 
 export const server: readonly Scenario[] = [
-  { name: "server stopped for less than a lease", fast: true, run: (harness) => stopped(harness, TTL / 2) },
-  { name: "server stopped for longer than a lease", run: (harness) => stopped(harness, 2.5 * TTL) },
+  { name: "server stopped for less than a lease", fast: true, run: stopped(TTL / 2) },
+  { name: "server stopped for longer than a lease", run: stopped(2.5 * TTL) },
   { name: "server killed, back with nothing", lossy: true, fast: true, run: restarted },
   {
     name: "server killed, back with its append-only file",
@@ -42,65 +38,52 @@ export const server: readonly Scenario[] = [
   },
   {
     name: "scripts flushed",
-    run: async (harness) => {
-      await harness.workers(4, "lock");
+    run: through(async (harness) => {
       for (let i = 0; i < 20; i++) {
         await harness.entries(3);
         await harness.server.send("SCRIPT", "FLUSH");
       }
-    },
+    }),
   },
-  { name: "clients killed: commands", run: (harness) => killing(harness, "normal") },
-  { name: "clients killed: subscribers", run: (harness) => killing(harness, "pubsub") },
-  { name: "clients killed: all", run: (harness) => killing(harness, "normal", "pubsub") },
+  { name: "clients killed: commands", run: killing("normal") },
+  { name: "clients killed: subscribers", run: killing("pubsub") },
+  { name: "clients killed: all", run: killing("normal", "pubsub") },
   {
     name: "made a replica, refuses to write, and a master again",
-    run: async (harness) => {
-      await harness.workers(3, "lock");
-      await harness.entries(10);
+    run: through(async (harness) => {
       await harness.server.send("REPLICAOF", "127.0.0.1", "1");
       await sleep(2 * TTL);
       await harness.server.send("REPLICAOF", "NO", "ONE");
-      await harness.recover();
-    },
+    }),
   },
   {
     name: "scripts forbidden (NOPERM) for a while",
-    run: async (harness) => {
-      await harness.workers(3, "lock");
-      await harness.entries(10);
+    run: through(async (harness) => {
       await harness.server.send("ACL", "SETUSER", "default", "-evalsha", "-eval");
       await sleep(2 * TTL);
       await harness.server.send("ACL", "SETUSER", "default", "+evalsha", "+eval");
-      await harness.recover();
-    },
+    }),
   },
   {
     name: "an unknown password (NOAUTH) for a while",
-    run: async (harness) => {
-      await harness.workers(3, "lock");
-      await harness.entries(10);
+    run: through(async (harness) => {
       await harness.server.send("CONFIG", "SET", "requirepass", PASSWORD);
       await harness.server.send("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
       await sleep(2 * TTL);
       await harness.server.send("CONFIG", "SET", "requirepass", "");
-      await harness.recover();
-    },
+    }),
   },
   {
     name: "server killed, loading (LOADING) an old snapshot for two seconds",
     lossy: true,
     args: ["--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024"],
-    run: async (harness) => {
-      await harness.workers(3, "lock");
-      await harness.entries(10);
+    run: through(async (harness) => {
       await harness.server.send("EVAL", "for i = 1, 2000 do redis.call('SET', 'other:' .. i, i) end", 0);
       await harness.server.send("SAVE");
       await harness.entries(5);
       await harness.server.kill();
       await harness.server.start(); // comes back once it has loaded
-      await harness.recover();
-    },
+    }),
   },
   {
     name: "the server's clock jumps an hour ahead, back, and an hour behind",
@@ -126,15 +109,12 @@ export const server: readonly Scenario[] = [
   {
     name: "a script that hangs (BUSY)",
     args: ["--busy-reply-threshold", "50"],
-    run: async (harness) => {
-      await harness.workers(3, "lock");
-      await harness.entries(10);
+    run: through(async (harness) => {
       const { backend } = await harness.connect();
       const hangs = backend.eval("while true do end", [], []).catch(() => {});
       await sleep(TTL);
       await harness.server.send("SCRIPT", "KILL");
       await hangs;
-      await harness.recover();
-    },
+    }),
   },
 ];
