@@ -19,18 +19,15 @@ redisTest("readers share, a writer is alone, and neither starves", async ({ back
   for (const lease of await Promise.all(late)) await lease.release();
 });
 
-redisTest(
-  "all waiters that fit are granted at once, also more than one run of the script grants",
-  async ({ backend }) => {
-    // With this ttl no heartbeat is sent before the time-out.
-    const lock = new RedisRwLock(backend, "a", { ttl: 3_600_000 });
-    for (const free of [(lease: Lease) => lease.release(), () => lock.forceRelease()]) {
-      const writer = await lock.writer.acquire();
-      const readers = Array.from({ length: 520 }, () => lock.reader.acquire({ timeout: 90_000 }));
-      await until(async () => (await lock.inspect()).waiters.length === readers.length);
-      assert.equal(await free(writer), true);
-      const leases = await Promise.all(readers);
-      await Promise.all(leases.map((lease) => lease.release()));
-    }
-  },
-);
+redisTest("all waiters that fit are granted, even if one run of the script cannot", async ({ backend }) => {
+  // With this ttl no heartbeat is sent before the time-out.
+  const lock = new RedisRwLock(backend, "a", { ttl: 3_600_000 });
+  for (const free of [(lease: Lease) => lease.release(), () => lock.forceRelease()]) {
+    const writer = await lock.writer.acquire();
+    const readers = Array.from({ length: 520 }, () => lock.reader.acquire({ timeout: 90_000 }));
+    await until(async () => (await lock.inspect()).waiters.length === readers.length);
+    assert.equal(await free(writer), true);
+    const leases = await Promise.all(readers);
+    await Promise.all(leases.map((lease) => lease.release()));
+  }
+});

@@ -4,42 +4,28 @@ import { type Backend, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/
 import { deferred } from "../_tools.ts";
 import { eachClient, noPushClient, redisTest, until } from "./_clients.ts";
 
-eachClient(
-  "two processes take turns in the order of arrival, two commands each",
-  async ({ server, backend, connect }) => {
-    const options = { ttl: 3_600_000 }; // a slow machine needs no heartbeat
-    const locks = [new RedisLock(backend, "a", options), new RedisLock(await connect(), "a", options)];
-    const order: number[] = [];
-    const round = async (count: number) => {
-      const first = await locks[0]!.acquire();
-      const waiters: Promise<unknown>[] = [];
-      for (let i = 0; i < count; i++) {
-        waiters.push(locks[i % 2]!.run(() => void order.push(i)));
-        await until(async () => Number(await server.send("ZCARD", "interlock:lock:3:{a}:queue")) === i + 1);
-      }
-      await first.release();
-      await Promise.all(waiters);
-    };
-    await round(4); // both subscriptions are there now
-    order.length = 0;
-    const before = await server.calls("evalsha", "eval");
-    await round(20);
-    assert.deepEqual(order, Array.from({ length: 20 }, (_, i) => i));
-    const used = await server.calls("evalsha", "eval") - before;
-    assert.ok(used >= 42 && used < 50, `${used} commands`); // a subscription that was idle for a second is checked anew
-  },
-);
-
-redisTest("without push, waiters use heartbeats", async ({ backend }) => {
-  const lock = new RedisLock(backend, "a", { ttl: 3000 });
-  const first = await lock.acquire();
-  const second = lock.acquire({ timeout: 60_000 });
-  await until(async () => (await lock.inspect()).waiters.length === 1);
-  await first.release();
-  const lease = await second;
-  assert.equal(lease.held, true);
-  assert.equal(await lease.release(), true);
-}, { client: noPushClient });
+eachClient("two processes take turns, two commands each", async ({ server, backend, connect }) => {
+  const options = { ttl: 3_600_000 }; // a slow machine needs no heartbeat
+  const locks = [new RedisLock(backend, "a", options), new RedisLock(await connect(), "a", options)];
+  const order: number[] = [];
+  const round = async (count: number) => {
+    const first = await locks[0]!.acquire();
+    const waiters: Promise<unknown>[] = [];
+    for (let i = 0; i < count; i++) {
+      waiters.push(locks[i % 2]!.run(() => void order.push(i)));
+      await until(async () => Number(await server.send("ZCARD", "interlock:lock:3:{a}:queue")) === i + 1);
+    }
+    await first.release();
+    await Promise.all(waiters);
+  };
+  await round(4); // both subscriptions are there now
+  order.length = 0;
+  const before = await server.calls("evalsha", "eval");
+  await round(20);
+  assert.deepEqual(order, Array.from({ length: 20 }, (_, i) => i));
+  const used = await server.calls("evalsha", "eval") - before;
+  assert.ok(used >= 42 && used < 50, `${used} commands`); // a subscription that was idle for a second is checked anew
+});
 
 for (
   const [what, disaster] of [
@@ -128,52 +114,49 @@ redisTest("an idle name is kept for a minute", async ({ server, backend }) => {
   }
 });
 
-redisTest(
-  "a hand-off that overtakes the reply with the position in the queue is not lost",
-  async ({ backend, connect }) => {
-    const direct = await connect();
-    const { promise, resolve: open } = deferred();
-    let gate = Promise.resolve();
-    let calls = 0;
-    let messages = 0;
-    const slow: Backend = {
-      ...direct,
-      subscribe: (channel, onMessage, ...rest) =>
-        direct.subscribe!(channel, (message) => {
-          onMessage(message);
-          messages++;
-        }, ...rest),
-      evalsha: async (...args) => {
-        calls++;
-        const answer = direct.evalsha(...args);
-        await gate;
-        return await answer;
-      },
-    };
-    const mine = new RedisLock(backend, "a");
-    const theirs = new RedisLock(slow, "a");
-    const untilQueued = () => until(async () => (await mine.inspect()).waiters.length === 1);
+redisTest("a hand-off that overtakes the reply with the position is not lost", async ({ backend, connect }) => {
+  const direct = await connect();
+  const { promise, resolve: open } = deferred();
+  let gate = Promise.resolve();
+  let calls = 0;
+  let messages = 0;
+  const slow: Backend = {
+    ...direct,
+    subscribe: (channel, onMessage, ...rest) =>
+      direct.subscribe!(channel, (message) => {
+        onMessage(message);
+        messages++;
+      }, ...rest),
+    evalsha: async (...args) => {
+      calls++;
+      const answer = direct.evalsha(...args);
+      await gate;
+      return await answer;
+    },
+  };
+  const mine = new RedisLock(backend, "a");
+  const theirs = new RedisLock(slow, "a");
+  const untilQueued = () => until(async () => (await mine.inspect()).waiters.length === 1);
 
-    const first = await mine.acquire();
-    const warm = theirs.acquire(); // so that it is subscribed already
-    await untilQueued();
-    await first.release();
-    await (await warm).release();
+  const first = await mine.acquire();
+  const warm = theirs.acquire(); // so that it is subscribed already
+  await untilQueued();
+  await first.release();
+  await (await warm).release();
 
-    const second = await mine.acquire();
-    gate = promise;
-    calls = messages = 0;
-    const waiting = theirs.acquire();
-    await untilQueued();
-    await second.release();
-    await until(() => messages > 0); // the reply is still held back
-    open();
-    const lease = await waiting;
-    assert.equal(calls, 1); // no further command was needed
-    assert.equal(lease.held, true);
-    assert.equal(await lease.release(), true);
-  },
-);
+  const second = await mine.acquire();
+  gate = promise;
+  calls = messages = 0;
+  const waiting = theirs.acquire();
+  await untilQueued();
+  await second.release();
+  await until(() => messages > 0); // the reply is still held back
+  open();
+  const lease = await waiting;
+  assert.equal(calls, 1); // no further command was needed
+  assert.equal(lease.held, true);
+  assert.equal(await lease.release(), true);
+});
 
 redisTest("a caller without the right to publish can still release", async ({ server, backend }) => {
   const lock = new RedisLock(backend, "a", { ttl: 3000 });

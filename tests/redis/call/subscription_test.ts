@@ -88,50 +88,41 @@ function pushTest(
     }));
 }
 
-pushTest(
-  "once a connection is back that was down, its waiters ask what they have missed",
-  async (push, paper) => {
-    const waiter = new Waiter(push);
-    const [line] = paper.subscriptions as [Attempt];
-    assert.equal(push.live, false);
-    await line.confirm();
-    assert.deepEqual(waiter.asked, ["c"]);
-    line.onGap();
-    assert.deepEqual(waiter.asked, ["c", "c"]);
-    assert.equal(paper.subscriptions.length, 1);
-    assert.equal(line.stopped, false);
-  },
-);
+pushTest("waiters ask what they have missed once a connection is back that was down", async (push, paper) => {
+  const waiter = new Waiter(push);
+  const [line] = paper.subscriptions as [Attempt];
+  assert.equal(push.live, false);
+  await line.confirm();
+  assert.deepEqual(waiter.asked, ["c"]);
+  line.onGap();
+  assert.deepEqual(waiter.asked, ["c", "c"]);
+  assert.equal(paper.subscriptions.length, 1);
+  assert.equal(line.stopped, false);
+});
 
-pushTest(
-  "a subscription that is never confirmed is begun again, once the server answers",
-  async (push, paper, advance) => {
-    const waiter = new Waiter(push);
-    advance(5000);
-    waiter.checkTurn(); // a heartbeat
-    assert.equal(paper.subscriptions.length, 1);
-    advance(1);
+pushTest("an unconfirmed subscription begins again once the server answers", async (push, paper, advance) => {
+  const waiter = new Waiter(push);
+  advance(5000);
+  waiter.checkTurn(); // a heartbeat
+  assert.equal(paper.subscriptions.length, 1);
+  advance(1);
+  waiter.checkTurn();
+  const [first, second] = paper.subscriptions as [Attempt, Attempt];
+  await second.confirm();
+  assert.equal(push.live, true);
+  await first.confirm(); // too late
+  assert.deepEqual([first.stopped, second.stopped, push.live], [true, false, true]);
+});
+
+pushTest("unconfirmed subscriptions, which may keep connections, stay few", async (push, paper, advance) => {
+  const waiter = new Waiter(push);
+  for (let second = 0; second < 3600; second++) {
+    advance(1000);
     waiter.checkTurn();
-    const [first, second] = paper.subscriptions as [Attempt, Attempt];
-    await second.confirm();
-    assert.equal(push.live, true);
-    await first.confirm(); // too late
-    assert.deepEqual([first.stopped, second.stopped, push.live], [true, false, true]);
-  },
-);
-
-pushTest(
-  "subscriptions that are never confirmed, each of which may keep a connection, stay few",
-  async (push, paper, advance) => {
-    const waiter = new Waiter(push);
-    for (let second = 0; second < 3600; second++) {
-      advance(1000);
-      waiter.checkTurn();
-    }
-    assert.ok(paper.subscriptions.length <= 10, `${paper.subscriptions.length} in an hour`);
-    for (const one of paper.subscriptions) await one.confirm();
-  },
-);
+  }
+  assert.ok(paper.subscriptions.length <= 10, `${paper.subscriptions.length} in an hour`);
+  for (const one of paper.subscriptions) await one.confirm();
+});
 
 pushTest("a subscription that has ended is begun again while there are waiters", async (push, paper, advance) => {
   const waiter = new Waiter(push);
@@ -162,37 +153,31 @@ pushTest("a subscription that has ended is begun again while there are waiters",
   assert.equal(paper.subscriptions.length, 4);
 });
 
-pushTest(
-  "a subscription ends when there are no waiters, even while its connection is down",
-  async (push, paper, advance) => {
-    const waiter = new Waiter(push);
-    const [line] = paper.subscriptions as [Attempt];
-    await line.confirm();
-    push.delete("a waiter");
-    advance(999); // a wait that follows soon needs no other connection
-    assert.equal(line.stopped, false);
-    advance(1);
-    assert.equal(line.stopped, true);
-    line.onGap();
-    assert.equal(push.live, false);
-    assert.equal(waiter.asked.length, 1);
-  },
-);
+pushTest("a subscription ends after its last waiter, even while it is down", async (push, paper, advance) => {
+  const waiter = new Waiter(push);
+  const [line] = paper.subscriptions as [Attempt];
+  await line.confirm();
+  push.delete("a waiter");
+  advance(999); // a wait that follows soon needs no other connection
+  assert.equal(line.stopped, false);
+  advance(1);
+  assert.equal(line.stopped, true);
+  line.onGap();
+  assert.equal(push.live, false);
+  assert.equal(waiter.asked.length, 1);
+});
 
-pushTest(
-  "the waiter that may have been granted without a message is the first one of its queue",
-  async (push, paper) => {
-    const [first, second] = [new Waiter(push, "a"), new Waiter(push, "b")];
-    const { gaps } = push;
-    await (paper.subscriptions as [Attempt])[0].confirm();
-    assert.notEqual(push.gaps, gaps);
-    assert.deepEqual([first.asked, second.asked], [["c"], []]);
-    assert.deepEqual([first, second].map((one) => push.isFirst(one)), [true, false]);
-    push.checkFirstOf(first.queue);
-    assert.equal(first.asked.length, 2);
-    for (const id of ["a", "b"]) push.delete(id);
-  },
-);
+pushTest("the first waiter of a queue asks whether it was granted without a message", async (push, paper) => {
+  const [first, second] = [new Waiter(push, "a"), new Waiter(push, "b")];
+  const { gaps } = push;
+  await (paper.subscriptions as [Attempt])[0].confirm();
+  assert.notEqual(push.gaps, gaps);
+  assert.deepEqual([first.asked, second.asked], [["c"], []]);
+  assert.deepEqual([first, second].map((one) => push.isFirst(one)), [true, false]);
+  push.checkFirstOf(first.queue);
+  assert.equal(first.asked.length, 2);
+  for (const id of ["a", "b"]) push.delete(id);
+});
 
 pushTest("a message of another shape is ignored, and throws nothing into the client", async (push, paper) => {
   const waiter = new Waiter(push);
@@ -213,18 +198,15 @@ pushTest("a subscription that the server does not know is begun anew, but not in
   await paper.subscriptions[1]!.confirm();
 });
 
-pushTest(
-  "a subscription that fails is begun again half a second later at the earliest",
-  async (push, paper, advance) => {
-    const waiter = new Waiter(push);
-    const [one] = paper.subscriptions as [Attempt];
-    await one.fail();
-    for (let i = 0; i < 5; i++, advance(100)) waiter.checkTurn();
-    assert.equal(paper.subscriptions.length, 1);
-    waiter.checkTurn();
-    assert.equal(paper.subscriptions.length, 2);
-    await paper.subscriptions[1]!.confirm();
-    assert.equal(push.live, true);
-    one.stopped = true; // it never was one
-  },
-);
+pushTest("a subscription that fails begins again after half a second or more", async (push, paper, advance) => {
+  const waiter = new Waiter(push);
+  const [one] = paper.subscriptions as [Attempt];
+  await one.fail();
+  for (let i = 0; i < 5; i++, advance(100)) waiter.checkTurn();
+  assert.equal(paper.subscriptions.length, 1);
+  waiter.checkTurn();
+  assert.equal(paper.subscriptions.length, 2);
+  await paper.subscriptions[1]!.confirm();
+  assert.equal(push.live, true);
+  one.stopped = true; // it never was one
+});
