@@ -125,19 +125,6 @@ test(`attach: a server whose port was taken can be attached again, and listens e
   await closed(occupant);
 });
 
-test(`attach: a server whose port was taken is closed without an error, ${runtime}`, async () => {
-  const shutdown = quiet();
-  const occupant = createServer();
-  const taken = await listen(occupant);
-  const server = shutdown.attach(createServer());
-  const failed = new Promise((resolve) => server.once("error", resolve));
-  server.listen(taken, host);
-  await failed;
-  const { ok, errors } = await finish(shutdown);
-  assert.deepEqual([ok, errors], [true, []]);
-  await closed(occupant);
-});
-
 test(`attach: other servers of the same app are attached by their first connection, ${runtime}`, async () => {
   const shutdown = quiet({ idle: 10_000 });
   const { promise, open } = gate();
