@@ -177,6 +177,20 @@ test("Pool.map: a map of a paused pool is queued once, with one item, and goes o
   assert.deepEqual(await all, [0, 1, 2, 3, 4]);
 });
 
+test("Pool.map: the limit is raised while it runs", async () => {
+  await using pool = new Pool(1);
+  const { state, items } = source(10);
+  const finish: (() => void)[] = [];
+  const all = pool.map(items(), (n) => new Promise<number>((resolve) => finish.push(() => resolve(n)))).toArray();
+  await flushMicrotasks();
+  assert.deepEqual([state.pulled, pool.active], [1, 1]);
+  pool.limit = Infinity;
+  await flushMicrotasks();
+  assert.deepEqual([state.pulled, pool.active], [10, 10]);
+  for (const end of finish) end();
+  await all;
+});
+
 test("Pool.map: wrong arguments throw at once", () => {
   const pool = new Pool(1);
   for (const wrong of [undefined, null, 5, {}]) assert.throws(() => pool.map(wrong as never, (n) => n), TypeError);
