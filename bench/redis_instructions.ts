@@ -8,7 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import type { Terms } from "../lib/internal/start_log.ts";
+import type { Quota } from "../lib/internal/start_log.ts";
 import { keysOf, rateKeysOf, settingsOf } from "../lib/redis/options.ts";
 import { EVERYTHING } from "../lib/redis/rw_lock.ts";
 import { channelsOf } from "../lib/redis/scripts/script.ts";
@@ -81,7 +81,7 @@ class CountedServer {
     return server;
   }
 
-  async startOf(name: string, budgets: readonly Terms[]): Promise<void> {
+  async startOf(name: string, budgets: readonly Quota[]): Promise<void> {
     const spec = { keys: rateKeysOf("interlock:", name), budgets };
     const answer = await this.store.rates.start({ spec, starts: budgets.map(() => 1), within: 0 }, command());
     if (answer.number === undefined) throw new Error("it has to start at once");
@@ -155,10 +155,10 @@ const figures: Record<string, Figure> = {
   },
 };
 
-const window: Terms = { kind: "window", limit: 1000, interval: 600_000 };
-const bucket: Terms = { kind: "bucket", limit: 1000, interval: 600_000 };
+const window: Quota = { kind: "window", limit: 1000, interval: 600_000 };
+const bucket: Quota = { kind: "bucket", limit: 1000, interval: 600_000 };
 
-const rates: Record<string, readonly Terms[]> = {
+const rates: Record<string, readonly Quota[]> = {
   window: [window],
   bucket: [bucket],
   "two budgets": [window, { ...window, limit: 500 }],

@@ -84,12 +84,12 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    */
   constructor(budgets: readonly RateBudget[], options?: RateOptions);
   constructor(...args: unknown[]) {
-    const [terms, { name, maxWaiting }] = readBudgets(args, readQueueOptions);
-    this.#shared = budgetsOf(terms, maxWaiting);
+    const [quotas, { name, maxWaiting }] = readBudgets(args, readQueueOptions);
+    this.#shared = budgetsOf(quotas, maxWaiting);
     this.#unused = new StartQueue(this.#shared, targetOf(name));
     const apply = (change: () => void) => this.#apply(change);
     const remainingOf = (i: number) => (key: K) => this.#use(key, (queue) => queue.remaining(i));
-    this.#budgets = terms.map((each, i) => new KeyedBudget<K>(each, apply, () => remainingOf(i)));
+    this.#budgets = quotas.map((each, i) => new KeyedBudget<K>(each, apply, () => remainingOf(i)));
   }
 
   /** The name shown with the key in error messages and diagnostics. */
@@ -296,7 +296,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   #setTimer(): void {
     if (this.#entries.size <= FEW) this.#timer.clear();
     else if (this.#timer.at === Infinity) {
-      this.#timer.set(performance.now() + Math.max(...this.#shared.terms.map(({ interval }) => interval)));
+      this.#timer.set(performance.now() + Math.max(...this.#shared.quotas.map(({ interval }) => interval)));
     }
   }
 

@@ -123,15 +123,15 @@ export class RateLimiter {
    */
   constructor(budgets: readonly RateBudget[], options?: RateOptions);
   constructor(...args: unknown[]) {
-    const [terms, { name, maxWaiting }] = readBudgets(args, readQueueOptions);
+    const [quotas, { name, maxWaiting }] = readBudgets(args, readQueueOptions);
     const target = describe("rate-limiter", "acquire rate limiter", name);
-    const queue = this.#queue = new StartQueue(budgetsOf(terms, maxWaiting), target);
+    const queue = this.#queue = new StartQueue(budgetsOf(quotas, maxWaiting), target);
     const apply = (change: () => void) => {
       queue.beforeChange();
       change();
       queue.serve();
     };
-    this.#budgets = terms.map((each, i) => new LimiterBudget(each, apply, () => queue.remaining(i)));
+    this.#budgets = quotas.map((each, i) => new LimiterBudget(each, apply, () => queue.remaining(i)));
   }
 
   /** The name shown in error messages and diagnostics. */

@@ -47,7 +47,7 @@ export class Streams implements Disposable {
     const response = new Response(new ReadableStream(stream), { headers });
     this.#openStreams.add(stream);
     stream.send(this.#readFrame());
-    this.#timer.advance(performance.now() + PERIOD);
+    this.#timer.setNoLaterThan(performance.now() + PERIOD);
     return response;
   }
 
@@ -59,7 +59,7 @@ export class Streams implements Disposable {
 
   #tick(): void {
     if (this.#openStreams.size === 0) return;
-    this.#timer.advance(performance.now() + PERIOD);
+    this.#timer.setNoLaterThan(performance.now() + PERIOD);
     const ready = [...this.#openStreams].filter((stream) => stream.isReady());
     if (ready.length === 0) return;
     const frame = this.#readFrame();

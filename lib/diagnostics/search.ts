@@ -22,23 +22,23 @@ export interface Limits {
 
 export class Search {
   readonly #selfLimit: number;
-  readonly #waits: Overdue;
-  readonly #holds: Overdue;
+  readonly #longWaits: Overdue;
+  readonly #longHolds: Overdue;
   /** The waits that may be in a deadlock. */
   readonly #waitsInRuns: Overdue;
   /** The acquisitions of the deadlocks that were found. */
-  readonly #stuck = new WeakSet<Acquisition>();
+  readonly #deadlocked = new WeakSet<Acquisition>();
 
   constructor({ waited, held, self }: Limits) {
     this.#selfLimit = self;
-    this.#waits = new Overdue("waits", waited);
-    this.#holds = new Overdue("holds", held, (one, other) => `${one.site}` === `${other.site}`);
+    this.#longWaits = new Overdue("waits", waited);
+    this.#longHolds = new Overdue("holds", held, (one, other) => `${one.site}` === `${other.site}`);
     this.#waitsInRuns = new Overdue("waits", self, () => false); // each may be in another deadlock
   }
 
   /** When the next acquisition becomes too old, on the clock of `performance.now()`, as of the latest search. */
   get next(): number {
-    return Math.min(this.#waits.next, this.#holds.next, this.#waitsInRuns.next);
+    return Math.min(this.#longWaits.next, this.#longHolds.next, this.#waitsInRuns.next);
   }
 
   /**
@@ -47,11 +47,11 @@ export class Search {
    */
   take(now: number, due = now, most?: number): Finding[] {
     const prefix = due > now ? "the process ends while " : "";
-    const mayBeStuck = this.#waitsInRuns.take(hub.registry.groups, due).length > 0;
-    const deadlocks = mayBeStuck ? this.#deadlocks(now, due) : [];
-    const withoutStuck = (all: Acquisition[]) => all.filter((one) => !this.#stuck.has(one));
-    const waits = withoutStuck(this.#waits.take(hub.registry.groups, due, most));
-    const holds = withoutStuck(this.#holds.take(hub.registry.groups, now, most));
+    const mayBeDeadlocked = this.#waitsInRuns.takeNew(hub.registry.groups, due).length > 0;
+    const deadlocks = mayBeDeadlocked ? this.#deadlocks(now, due) : [];
+    const withoutDeadlocked = (all: Acquisition[]) => all.filter((one) => !this.#deadlocked.has(one));
+    const waits = withoutDeadlocked(this.#longWaits.takeNew(hub.registry.groups, due, most));
+    const holds = withoutDeadlocked(this.#longHolds.takeNew(hub.registry.groups, now, most));
     return [
       ...deadlocks,
       ...waits.map((one) => longWait(one, now, prefix)),
@@ -62,8 +62,8 @@ export class Search {
   #deadlocks(now: number, due: number): Finding[] {
     return findDeadlocks(hub.registry, due - this.#selfLimit).flatMap((deadlock) => {
       const acquisitions = deadlock.flatMap(({ hold, wait }) => [hold, wait]);
-      const isKnown = acquisitions.every((acquisition) => this.#stuck.has(acquisition));
-      for (const acquisition of acquisitions) this.#stuck.add(acquisition);
+      const isKnown = acquisitions.every((acquisition) => this.#deadlocked.has(acquisition));
+      for (const acquisition of acquisitions) this.#deadlocked.add(acquisition);
       return isKnown ? [] : [deadlockFinding(deadlock, now)];
     });
   }
@@ -93,7 +93,7 @@ export class Overdue {
   }
 
   /** Returns those that are too old, and that no earlier call has seen: at most `most`; the rest come with the next. */
-  take(groups: Iterable<Group>, due: number, most = Infinity): Acquisition[] {
+  takeNew(groups: Iterable<Group>, due: number, most = Infinity): Acquisition[] {
     const found: Acquisition[] = [];
     this.next = Infinity;
     for (const group of groups) {

@@ -4,7 +4,7 @@
  * @module
  */
 import { checkArray, checkInteger, checkTimeout, must } from "./check.ts";
-import type { Terms } from "./start_log.ts";
+import type { Quota } from "./start_log.ts";
 
 /** As users pass it: a number for every budget, or a list with a number for each. */
 export type Permits = number | readonly number[];
@@ -18,13 +18,13 @@ export type Starts = readonly number[];
  * @typeParam R A number, or a function that returns it for a key.
  */
 export class Budget<R> {
-  readonly #terms: Terms;
+  readonly #quota: Quota;
   readonly #apply: (change: () => void) => void;
   readonly #remaining: () => R;
 
-  /** @param apply Calls its argument, which changes the terms, at the right moment. */
-  constructor(terms: Terms, apply: (change: () => void) => void, remaining: () => R) {
-    this.#terms = terms;
+  /** @param apply Calls its argument, which changes the quota, at the right moment. */
+  constructor(quota: Quota, apply: (change: () => void) => void, remaining: () => R) {
+    this.#quota = quota;
     this.#apply = apply;
     this.#remaining = remaining;
   }
@@ -33,26 +33,26 @@ export class Budget<R> {
     return this.#remaining();
   }
 
-  get kind(): Terms["kind"] {
-    return this.#terms.kind;
+  get kind(): Quota["kind"] {
+    return this.#quota.kind;
   }
 
   get limit(): number {
-    return this.#terms.limit;
+    return this.#quota.limit;
   }
 
   set limit(limit: number) {
     checkInteger(limit, "limit", 0);
-    this.#apply(() => this.#terms.limit = limit);
+    this.#apply(() => this.#quota.limit = limit);
   }
 
   get interval(): number {
-    return this.#terms.interval;
+    return this.#quota.interval;
   }
 
   set interval(interval: number) {
     checkInterval(interval, "interval");
-    this.#apply(() => this.#terms.interval = interval);
+    this.#apply(() => this.#quota.interval = interval);
   }
 }
 
@@ -64,27 +64,27 @@ export class Budget<R> {
 export function readBudgets<O>(
   args: readonly unknown[],
   readOptions: (options: object | undefined) => O,
-): readonly [terms: Terms[], options: O] {
+): readonly [quotas: Quota[], options: O] {
   const [first, second, third] = args;
   const isList = typeof first === "object";
-  const given = (isList ? second : third) as Partial<Terms> | undefined;
+  const given = (isList ? second : third) as Partial<Quota> | undefined;
   const options = readOptions(given);
-  return [isList ? readList(first, given?.kind) : [readTerms(first, second, given?.kind)], options];
+  return [isList ? readList(first, given?.kind) : [readQuota(first, second, given?.kind)], options];
 }
 
 /** @param defaultKind The kind of budgets that name none. */
-function readList(list: unknown, defaultKind: unknown): Terms[] {
+function readList(list: unknown, defaultKind: unknown): Quota[] {
   checkArray(list, "budgets", "be a list of { limit, interval }");
   checkInteger(list.length, "budgets.length", 1);
-  return Array.from(list as readonly (Partial<Terms> | undefined)[], (budget, i) => {
+  return Array.from(list as readonly (Partial<Quota> | undefined)[], (budget, i) => {
     must(typeof budget === "object" && budget !== null, `budgets[${i}]`, "be an object", budget);
     const { limit, interval, kind = defaultKind } = budget;
-    return readTerms(limit, interval, kind, `budgets[${i}].`);
+    return readQuota(limit, interval, kind, `budgets[${i}].`);
   });
 }
 
 /** @param prefix Comes before the names of members in messages. */
-function readTerms(limit: unknown, interval: unknown, kind: unknown = "window", prefix = ""): Terms {
+function readQuota(limit: unknown, interval: unknown, kind: unknown = "window", prefix = ""): Quota {
   checkInteger(limit, `${prefix}limit`, 1);
   checkInterval(interval, `${prefix}interval`);
   must(kind === "window" || kind === "bucket", `${prefix}kind`, 'be "window" or "bucket"', kind, RangeError);

@@ -5,9 +5,10 @@
  * @module
  */
 
-/** A budget: its kind, and its settable numbers, shared by all keys of a limiter. */
-export interface Terms {
+/** What one budget allows: `limit` starts within an interval. Shared by all keys of a limiter. */
+export interface Quota {
   readonly kind: "window" | "bucket";
+  /** Can be set later, as the interval. */
   limit: number;
   /** Milliseconds. */
   interval: number;
@@ -15,7 +16,7 @@ export interface Terms {
 
 /** The starts of one budget. Before every other method, {@linkcode StartLog.advance} has to be called. */
 export interface StartLog {
-  readonly terms: Terms;
+  readonly quota: Quota;
   /** Whether a limiter that was never used is in the same state. */
   readonly isUnused: boolean;
   /**
@@ -24,7 +25,7 @@ export interface StartLog {
    * @param turn Starts from then on move on to `now`, too: their callers have yet to resume, later in this turn.
    */
   advance(now: number, turn: number): void;
-  /** Called before the terms change. */
+  /** Called before the quota changes. */
   beforeChange(now: number): void;
   /** When `permits` starts will be allowed; `-Infinity` if they are now, `Infinity` for more than the limit. */
   readyAt(permits: number): number;
@@ -45,7 +46,7 @@ const FEW = 16;
 type TimesAndCounts = number[];
 
 export class WindowLog implements StartLog {
-  readonly terms: Terms;
+  readonly quota: Quota;
   // A time, which never decreases, and the number of starts made then; and so on. Those before `first` have expired;
   // `used` is the sum of the others.
   starts: TimesAndCounts | undefined = undefined;
@@ -54,8 +55,8 @@ export class WindowLog implements StartLog {
   /** The number of starts within the window. */
   used = 0;
 
-  constructor(terms: Terms) {
-    this.terms = terms;
+  constructor(quota: Quota) {
+    this.quota = quota;
   }
 
   get isUnused(): boolean {
@@ -79,7 +80,7 @@ export class WindowLog implements StartLog {
   beforeChange(): void {} // starts are counted by their times
 
   readyAt(permits: number): number {
-    const { limit } = this.terms;
+    const { limit } = this.quota;
     if (permits > limit) return Infinity;
     let excess = this.used + permits - limit; // this number of starts must expire first
     if (permits === 0 || excess <= 0) return -Infinity;
@@ -89,7 +90,7 @@ export class WindowLog implements StartLog {
   }
 
   remaining(): number {
-    return Math.max(0, this.terms.limit - this.used);
+    return Math.max(0, this.quota.limit - this.used);
   }
 
   add(wanted: number, now: number): void {
@@ -117,12 +118,12 @@ export class WindowLog implements StartLog {
   }
 
   copy(): WindowLog {
-    return Object.assign(new WindowLog(this.terms), this, { starts: this.starts?.slice() });
+    return Object.assign(new WindowLog(this.quota), this, { starts: this.starts?.slice() });
   }
 
   /** When the window that begins with this start ends. */
   private endOf(start: number): number {
-    const { interval } = this.terms;
+    const { interval } = this.quota;
     const end = start + interval;
     return end - start < interval ? end * (1 + Number.EPSILON) : end; // the sum was rounded down: go one step up
   }

@@ -12,7 +12,7 @@ import { checkBlock, type Permits, readChange, readPermits, type Starts } from "
 import { admit, checkFunction, checkOptions, isThenable } from "./check.ts";
 import { hook, step } from "./hook.ts";
 import { timersEndWithRequest } from "./platform.ts";
-import { type StartLog, type Terms, WindowLog } from "./start_log.ts";
+import { type Quota, type StartLog, WindowLog } from "./start_log.ts";
 import { ROUNDING, Timer } from "./timer.ts";
 import { isTimeReplaced, startTimer } from "./timers.ts";
 import { TokenBucket } from "./token_bucket.ts";
@@ -55,19 +55,19 @@ class Clock {
 
 /** The parts that all keys of a limiter share. */
 export interface Budgets {
-  readonly terms: readonly Terms[];
+  readonly quotas: readonly Quota[];
   /** One start from each budget. */
   readonly oneOfEach: Starts;
   readonly maxWaiting: number;
   readonly clock: Clock;
 }
 
-export function budgetsOf(terms: readonly Terms[], maxWaiting: number): Budgets {
-  return { terms, oneOfEach: terms.map(() => 1), maxWaiting, clock: new Clock() };
+export function budgetsOf(quotas: readonly Quota[], maxWaiting: number): Budgets {
+  return { quotas, oneOfEach: quotas.map(() => 1), maxWaiting, clock: new Clock() };
 }
 
-function logOf(terms: Terms): StartLog {
-  return terms.kind === "bucket" ? new TokenBucket(terms) : new WindowLog(terms);
+function logOf(quota: Quota): StartLog {
+  return quota.kind === "bucket" ? new TokenBucket(quota) : new WindowLog(quota);
 }
 
 export class StartQueue {
@@ -88,7 +88,7 @@ export class StartQueue {
   /** @param unused The logs of a queue without starts, which are copied. */
   constructor(budgets: Budgets, target: WaitedFor, unused?: readonly StartLog[]) {
     this.budgets = budgets;
-    this.logs = unused?.map((log) => log.copy()) ?? budgets.terms.map(logOf);
+    this.logs = unused?.map((log) => log.copy()) ?? budgets.quotas.map(logOf);
     this.target = target;
     this.waiters = new WaitQueue(this, budgets.maxWaiting);
   }
@@ -100,8 +100,8 @@ export class StartQueue {
 
   /** Reads the permits of a call. */
   readStarts(permits: unknown = 1): Starts {
-    const { oneOfEach, terms } = this.budgets;
-    return permits === 1 ? oneOfEach : readPermits(permits, terms.map(({ limit }) => limit)); // 1 is within any limit
+    const { oneOfEach, quotas } = this.budgets;
+    return permits === 1 ? oneOfEach : readPermits(permits, quotas.map(({ limit }) => limit)); // 1 is within any limit
   }
 
   /** Starts a call and returns undefined, or returns its wait. */
@@ -196,7 +196,7 @@ export class StartQueue {
     addTo(this.logs, readChange(permits, this.logs.length), this.advance());
   }
 
-  /** Called before the terms change, so that it does not matter when they were used last. */
+  /** Called before a quota changes, so that it does not matter when it was used last. */
   beforeChange(): void {
     const now = this.advance();
     for (const log of this.logs) log.beforeChange(now);

@@ -43,8 +43,8 @@ export class Timer {
     }, this.#keepsAlive);
   }
 
-  /** Sets the moment only if it is earlier than the present one. */
-  advance(at: number): void {
+  /** Sets the moment, unless an earlier one is set. */
+  setNoLaterThan(at: number): void {
     if (at < this.at) this.set(at);
   }
 

@@ -3,28 +3,28 @@
  *
  * @module
  */
-import type { StartLog, Terms } from "./start_log.ts";
+import type { Quota, StartLog } from "./start_log.ts";
 
 /** The part of the limit by which the rounded sum of two fractions may be too small, and more. */
 const ROUNDED = 1e-14;
 
 export class TokenBucket implements StartLog {
-  readonly terms: Terms;
+  readonly quota: Quota;
   // At `since`, `level` permits were in it, less those taken since then. `since` moves only while the bucket is full and
-  // when its terms change, so no error of rounding adds up.
+  // when its quota changes, so no error of rounding adds up.
   since = 0;
   level: number;
   /** Starts of the turn that began with `recentAt`, at their grant or later. */
   recent = 0;
   recentAt = 0;
 
-  constructor(terms: Terms) {
-    this.terms = terms;
-    this.level = terms.limit;
+  constructor(quota: Quota) {
+    this.quota = quota;
+    this.level = quota.limit;
   }
 
   get isUnused(): boolean {
-    return this.level === this.terms.limit;
+    return this.level === this.quota.limit;
   }
 
   advance(now: number, turn: number): void {
@@ -34,13 +34,13 @@ export class TokenBucket implements StartLog {
   }
 
   beforeChange(now: number): void {
-    const { limit } = this.terms;
+    const { limit } = this.quota;
     this.level = Math.min(limit, this.levelAt(now) + limit * ROUNDED); // a fraction rounded down would delay starts
     this.since = now;
   }
 
   readyAt(permits: number): number {
-    const { limit, interval } = this.terms;
+    const { limit, interval } = this.quota;
     if (permits > limit) return Infinity;
     const missing = permits - this.level;
     if (permits === 0 || missing <= 0) return -Infinity;
@@ -50,7 +50,7 @@ export class TokenBucket implements StartLog {
   }
 
   remaining(now: number): number {
-    let permits = Math.min(Math.floor(this.levelAt(now)) + 1, this.terms.limit);
+    let permits = Math.min(Math.floor(this.levelAt(now)) + 1, this.quota.limit);
     while (permits > 0 && this.readyAt(permits) > now) permits--;
     return Math.max(0, permits);
   }
@@ -68,12 +68,12 @@ export class TokenBucket implements StartLog {
   }
 
   copy(): TokenBucket {
-    return Object.assign(new TokenBucket(this.terms), this);
+    return Object.assign(new TokenBucket(this.quota), this);
   }
 
   /** Keeps the level within the limit. If it was full but for the starts of this turn, only they are missing. */
   private capLevel(now: number): void {
-    const { limit } = this.terms;
+    const { limit } = this.quota;
     if (this.levelAt(now) + this.recent < limit) return;
     this.level = limit - this.recent;
     this.since = now;
@@ -86,6 +86,6 @@ export class TokenBucket implements StartLog {
 
   /** The permits that came back since `since`. */
   private refillBy(now: number): number {
-    return (now - this.since) * this.terms.limit / this.terms.interval;
+    return (now - this.since) * this.quota.limit / this.quota.interval;
   }
 }

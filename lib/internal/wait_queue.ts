@@ -73,16 +73,16 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   wait(waiter: W, limits?: CancelLimits): Promise<T> {
     if (needsOnlyPromise && limits === undefined && this.size < this.maxSize) { // much quicker
       this.link(waiter);
-      return promiseOf(waiter);
+      return createPromise(waiter);
     }
     const { target } = waiter;
     if (limits?.timeout === 0) throw waitTimeoutError(target, 0);
     if (this.size >= this.maxSize) throw queueFullError(waiter, this.size);
     const deadlock = hook?.deadlockOf(target, waiter, operationOf(target));
     if (deadlock !== undefined) throw deadlock;
-    const granted = promiseOf<T>(waiter);
+    const promise = createPromise<T>(waiter);
     this.join(waiter, waiter.resolve, limits);
-    return timersEndWithRequest ? keepRequest(granted) : granted;
+    return timersEndWithRequest ? keepRequest(promise) : promise;
   }
 
   /** Joins the queue even if it is full. To reject the wait, `resolve` is called with a {@linkcode Rejection}. */
@@ -148,7 +148,7 @@ export function waitersOf<T, W extends Waiter<T>>({ head }: WaitQueue<T, W>): W[
 }
 
 /** Creates the promise that the waiter settles. Engines inline an executor that takes no `reject` and calls nothing. */
-function promiseOf<T>(waiter: Waiter<T>): Promise<T> {
+function createPromise<T>(waiter: Waiter<T>): Promise<T> {
   return new Promise((resolve) => {
     waiter.resolve = resolve;
   });

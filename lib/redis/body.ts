@@ -27,7 +27,7 @@ export function inspect(spec: ResourceSpec): Promise<Inspection> {
   return sendSingle(spec, `inspect ${spec.what}`, (command) => spec.namespace.store.inspect(spec, command));
 }
 
-/** Revokes all holds and hands off to the next waiters. */
+/** Revokes all holds and hands off to the next waiters. Returns whether there was a hold. */
 export function forceRelease(spec: ResourceSpec): Promise<boolean> {
   const { namespace: { store }, what } = spec;
   return sendSingle(spec, `release ${what} by force`, (command) => store.releaseAll(spec, command));

@@ -9,7 +9,7 @@ import { show } from "../internal/show.ts";
 import { wrapFunction } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { checkBlock, type Permits, readBudgets, readChange, readPermits, type Starts } from "../internal/budgets.ts";
-import type { Terms } from "../internal/start_log.ts";
+import type { Quota } from "../internal/start_log.ts";
 import { changeRate, peek, type RateSpec, start } from "./rate/start_call.ts";
 import { type Backend, checkBackend } from "./clients/backend.ts";
 import { type Namespace, namespaceOf } from "./namespace.ts";
@@ -278,7 +278,7 @@ export class RedisRateLimiter {
   }
 }
 
-function specOf(namespace: Namespace, name: string, budgets: readonly Terms[], key?: string): RateSpec {
+function specOf(namespace: Namespace, name: string, budgets: readonly Quota[], key?: string): RateSpec {
   const keys = rateKeysOf(namespace.prefix, name, key);
   const what = `rate limiter ${quote(name)}${key === undefined ? "" : ` for key ${quote(key)}`}`;
   const facts = {

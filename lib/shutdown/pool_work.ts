@@ -44,7 +44,7 @@ class PoolWork extends InFlight {
   /** Closes the pool. Its unobserved failures are errors of the report. */
   override onShutdown(): void {
     this.#pool.close();
-    void this.#state.attemptLater(() => this.#pool.join()).then(() => this.#state.inFlight.delete(this));
+    void this.#state.collectRejection(() => this.#pool.join()).then(() => this.#state.inFlight.delete(this));
   }
 
   override cut(): void {

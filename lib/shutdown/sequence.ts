@@ -24,16 +24,16 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   });
   const stopWatching = watchExit(state);
   state.phase = "delaying";
-  for (const server of state.servers.values()) state.attempt(() => server.begin?.());
+  for (const server of state.servers.values()) state.collectError(() => server.begin?.());
   const takesRequests = delay !== 0 || state.servers.size > 0;
   if (!takesRequests) stopListening(state);
   state.notify(reason);
-  state.attempt(() => warnIfNotTied(state));
+  state.collectError(() => warnIfNotTied(state));
   if (takesRequests) {
     if (typeof delay === "function") await runStep(state, { label: delay.name || "delay", fn: delay });
     else if (delay > 0) await state.pause(delay);
     state.phase = "calming";
-    await Promise.all(Array.from(state.servers.values(), (server) => state.attemptLater(() => server.awaitCalm())));
+    await Promise.all(Array.from(state.servers.values(), (server) => state.collectRejection(() => server.awaitCalm())));
     stopListening(state);
   }
   for (const callback of state.callbacks) startCallback(state, callback);
@@ -56,14 +56,14 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
 /** In one step: once a response announces the close, its client opens a new connection, which must meet no listener. */
 function stopListening(state: ShutdownState): void {
   state.phase = "draining";
-  for (const server of state.servers.values()) state.attempt(() => server.stopListening());
+  for (const server of state.servers.values()) state.collectError(() => server.stopListening());
 }
 
 /** Calls a callback of onShutdown(), which is in flight until it ends. */
 export function startCallback(state: ShutdownState, { fn, label }: Step): void {
   const entry = new PlainWork(label);
   state.inFlight.add(entry);
-  void state.attemptLater(() => fn(state.forced)).then(() => state.inFlight.delete(entry));
+  void state.collectRejection(() => fn(state.forced)).then(() => state.inFlight.delete(entry));
 }
 
 /**
@@ -79,7 +79,7 @@ async function drain(state: ShutdownState): Promise<void> {
     if (state.handlerCalls > 0) await state.pause(TURN); // Deno sends a response in its next turn
     if (forced.aborted) break;
     closed = [...servers.values()];
-    await state.pause(Infinity, Promise.all(closed.map((server) => state.attemptLater(() => server.close()))));
+    await state.pause(Infinity, Promise.all(closed.map((server) => state.collectRejection(() => server.close()))));
     // Meanwhile more work may have been tracked and more servers attached.
   } while (inFlight.size > 0 || [...servers.values()].some((each) => !closed.includes(each)));
   stopSweeping();
@@ -90,7 +90,7 @@ async function drain(state: ShutdownState): Promise<void> {
 /** Returns the time until the next sweep. */
 function sweep(state: ShutdownState): number {
   state.inFlight.sweep();
-  for (const server of state.servers.values()) state.attempt(() => server.sweep?.());
+  for (const server of state.servers.values()) state.collectError(() => server.sweep?.());
   return CHECK_EVERY;
 }
 
@@ -108,8 +108,8 @@ function cut(state: ShutdownState): void {
   const { remaining } = state;
   for (const entry of state.inFlight) state.cut.add(entry);
   for (const { label } of state.cut) remaining.push(label);
-  for (const entry of [...state.inFlight]) state.attempt(() => entry.cut?.());
-  for (const server of state.servers.values()) state.attempt(() => remaining.push(...server.cut()));
+  for (const entry of [...state.inFlight]) state.collectError(() => entry.cut?.());
+  for (const server of state.servers.values()) state.collectError(() => remaining.push(...server.cut()));
 }
 
 /**
@@ -129,7 +129,7 @@ async function cleanUp(state: ShutdownState): Promise<void> {
  */
 async function runStep(state: ShutdownState, { fn, label }: Step): Promise<void> {
   const { forced } = state;
-  const isCancelled = await state.attemptLater(async () => {
+  const isCancelled = await state.collectRejection(async () => {
     const ended = (async () => void await fn(forced))();
     await state.pause(Infinity, ended);
     const expire = () => Promise.reject(new TimeoutError(`Cannot finish ${printable(label)}: the grace time is over`));

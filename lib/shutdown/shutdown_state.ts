@@ -217,12 +217,12 @@ export class ShutdownState {
   notify(reason: unknown): void {
     const inFlight = [...this.inFlight];
     (this.#ending ??= sharedController()).abort(reason);
-    this.attempt(() => this.inFlight.sweep()); // entries that are over are not notified
-    for (const entry of inFlight) if (entry.isListed) this.attempt(() => entry.onShutdown?.());
+    this.collectError(() => this.inFlight.sweep()); // entries that are over are not notified
+    for (const entry of inFlight) if (entry.isListed) this.collectError(() => entry.onShutdown?.());
   }
 
   /** Calls `fn`; its error goes into the report. */
-  attempt(fn: () => unknown): void {
+  collectError(fn: () => unknown): void {
     try {
       fn();
     } catch (error) {
@@ -231,7 +231,7 @@ export class ShutdownState {
   }
 
   /** Awaits `fn`; its error goes into the report. Never rejects; resolves to whether `forced` cancelled it. */
-  async attemptLater(fn: () => unknown): Promise<boolean> {
+  async collectRejection(fn: () => unknown): Promise<boolean> {
     try {
       await fn();
     } catch (error) {

@@ -108,7 +108,9 @@ class OpenSocket extends InFlight {
     const socket = this.#socket;
     // Deno's server (2.9.6) forgets a close() before its socket is open.
     const isOpening = socket.readyState === 0 && socket.addEventListener !== undefined;
-    if (isOpening) socket.addEventListener!("open", () => this.#state.attempt(() => this.onShutdown()), { once: true });
+    if (isOpening) {
+      socket.addEventListener!("open", () => this.#state.collectError(() => this.onShutdown()), { once: true });
+    }
     if (this.#close === undefined) closeGoingAway(socket);
     else if (!isOpening) void this.#closeByCaller(this.#close);
   }
@@ -119,7 +121,7 @@ class OpenSocket extends InFlight {
    */
   closeLate(): void {
     const { heldBack } = this.#state;
-    const close = () => this.isListed && this.#state.attempt(() => this.onShutdown());
+    const close = () => this.isListed && this.#state.collectError(() => this.onShutdown());
     if (heldBack !== undefined || isServerWebSocket(this.#socket)) void Promise.resolve(heldBack).then(close);
     else close();
   }
@@ -131,7 +133,7 @@ class OpenSocket extends InFlight {
 
   async #closeByCaller(close: () => unknown): Promise<void> {
     this.#isClosing = true;
-    await this.#state.attemptLater(async () => {
+    await this.#state.collectRejection(async () => {
       try {
         await close();
       } catch (error) {

@@ -136,7 +136,7 @@ test("overdue: the one that is next decides when to look, and those that left ar
     waits.add(acquisition);
     return acquisition;
   };
-  const take = (due: number) => overdue.take([group, other], due);
+  const take = (due: number) => overdue.takeNew([group, other], due);
   const [a, b, c] = [waits(1, group), waits(2, group), waits(3, other)];
   assert.deepEqual(take(0), []);
   assert.equal(overdue.next, 101);

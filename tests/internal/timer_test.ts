@@ -30,9 +30,9 @@ test("Timer: fires with the moment for which it was set, once, and can be moved"
     const timer = new Timer((at) => fired.push(at));
     timer.set(10);
     timer.set(30);
-    timer.advance(40);
+    timer.setNoLaterThan(40);
     assert.equal(timer.at, 30);
-    timer.advance(20);
+    timer.setNoLaterThan(20);
     time.advance(19);
     assert.deepEqual(fired, []);
     time.advance(100);
@@ -49,7 +49,7 @@ for (const [name, make] of Object.entries(fakes)) {
       await flushMicrotasks();
     });
     assert.equal(timer.at, Infinity);
-    timer.advance(performance.now() + 2);
+    timer.setNoLaterThan(performance.now() + 2);
     await until(() => fired === 1);
   });
 

@@ -131,7 +131,7 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
 
   checkTurn(withinMs?: number): void {
     if (withinMs === undefined) this.ask();
-    else if (!this.isAsking) this.timer.advance(now() + Math.random() * withinMs);
+    else if (!this.isAsking) this.timer.setNoLaterThan(now() + Math.random() * withinMs);
   }
 
   granted(fence: number): void {

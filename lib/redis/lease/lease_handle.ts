@@ -1,5 +1,5 @@
 /**
- * The caller's view of a {@linkcode LeaseHold}. Invariants: `held` implies that the local deadline lies ahead and that
+ * The lease that a caller gets; its state is in a {@linkcode LeaseHold}. Invariants: `held` implies that the local deadline lies ahead and that
  * the clocks agree; no member can be written.
  *
  * @module

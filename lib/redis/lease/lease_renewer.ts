@@ -57,7 +57,7 @@ export class LeaseRenewer {
 
   add(lease: RenewableLease): void {
     this.#leases.add(lease);
-    this.#timer.advance(lease.nextCheck);
+    this.#timer.setNoLaterThan(lease.nextCheck);
   }
 
   delete(lease: RenewableLease): void {
@@ -66,7 +66,9 @@ export class LeaseRenewer {
 
   #checkAll(time: number): void {
     const due = [...this.#leases].filter((lease) => lease.checkDue(time)); // the end of one may end others
-    this.#timer.advance([...this.#leases].reduce((first, { nextCheck }) => Math.min(first, nextCheck), Infinity));
+    this.#timer.setNoLaterThan(
+      [...this.#leases].reduce((first, { nextCheck }) => Math.min(first, nextCheck), Infinity),
+    );
     const size = this.#onePerCommand ? 1 : BATCH;
     for (let from = 0; from < due.length; from += size) void this.renew(due.slice(from, from + size));
   }

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Starts } from "../../internal/budgets.ts";
-import type { Terms } from "../../internal/start_log.ts";
+import type { Quota } from "../../internal/start_log.ts";
 import { now } from "../times.ts";
 import { MOST_MISSING } from "./bucket.ts";
 import { CHANGE } from "./layout.ts";
@@ -52,7 +52,7 @@ export class MemoryRate {
   /** The longest interval in use. */
   #maxSpan = 0;
   /** Those of the last caller. */
-  #lastCaller: readonly Terms[] | undefined;
+  #lastCaller: readonly Quota[] | undefined;
   /** The latest moment, and the correction of the clock. */
   #latest = -Infinity;
   #clockShift = 0;
@@ -60,7 +60,7 @@ export class MemoryRate {
   #overAt = -Infinity;
   // Of the present request: its time, its budgets in µs, and whether it changes the state even if it takes nothing.
   #moment = 0;
-  #budgets: readonly Terms[] = [];
+  #budgets: readonly Quota[] = [];
   #isChanged = false;
 
   /** Whether nothing counts any longer, so that it can be dropped. */
@@ -73,7 +73,7 @@ export class MemoryRate {
    *
    * @param number Of a call that asks again. If it asks far before its turn, it has the timer of a replaced clock.
    */
-  advance(budgets: readonly Terms[], number?: number): this {
+  advance(budgets: readonly Quota[], number?: number): this {
     const asking = number === undefined ? undefined : this.#entries.find((each) => each.number === number);
     const knownTurn = asking?.knownTurn ?? -Infinity;
     if (knownTurn - this.#time() >= MOST_EARLY) {
@@ -87,7 +87,7 @@ export class MemoryRate {
   }
 
   start(starts: Starts, within: number): StartAnswer {
-    if (this.#hasWindow()) this.#listLast();
+    if (this.#hasWindow()) this.#addEntryOfLastStart();
     const at = this.#turnOf(starts);
     const wait = (at - this.#moment) / 1000;
     const other = this.#otherBudgets();
@@ -96,7 +96,7 @@ export class MemoryRate {
       const waits = this.#moment < this.#blockEnd || this.#lastTurn > this.#moment;
       return { wait, number: undefined, remaining: waits ? 0 : Math.max(0, this.#remaining()), other };
     }
-    if (wait > 0) this.#listLast();
+    if (wait > 0) this.#addEntryOfLastStart();
     this.#add(at, starts, {}, this.#hasWindow() || wait > 0);
     this.#lastCaller = this.#budgets;
     this.#save();
@@ -119,7 +119,7 @@ export class MemoryRate {
     const calls = entry === undefined ? [] : this.#cut(index).slice(1);
     const early = calls.filter(({ turn }) => turn <= this.#moment);
     this.#putBack(early);
-    this.#listLast();
+    this.#addEntryOfLastStart();
     const at = this.#turnOf(starts);
     this.#add(at, starts, { number, levels: entry?.levels ?? [] });
     this.#putBack(calls.slice(early.length), Math.max(0, at - (entry?.turn ?? at)));
@@ -145,7 +145,7 @@ export class MemoryRate {
   }
 
   change({ starts = this.#budgets.map(() => 0), block = 0 }: RateChange): void {
-    if (this.#hasWindow()) this.#listLast();
+    if (this.#hasWindow()) this.#addEntryOfLastStart();
     const calls = this.#cut(this.#firstAfter(this.#moment));
     if (block > 0) this.#blockEnd = Math.max(this.#blockEnd, this.#moment + micros(block));
     this.#putBack(this.#cutRewarded(starts));
@@ -184,7 +184,7 @@ export class MemoryRate {
   /** The index of the call with this number; -1 if it was given back or is over. */
   #find(number: number): number {
     const index = this.#entries.findIndex((each) => each.number === number && each.turn + this.#span() > this.#moment);
-    if (index >= 0) this.#listLast();
+    if (index >= 0) this.#addEntryOfLastStart();
     return index;
   }
 
@@ -193,8 +193,8 @@ export class MemoryRate {
     return index < 0 ? this.#entries.length : index;
   }
 
-  /** Adds the entry that the last start has none of. */
-  #listLast(): void {
+  /** Adds an entry for the last start, unless it has one. */
+  #addEntryOfLastStart(): void {
     if (this.#isListed) return;
     this.#add(this.#lastTurn, [], { number: CHANGE, levels: this.#levels });
     this.#isChanged = true;
@@ -262,7 +262,7 @@ export class MemoryRate {
 
   /** How many starts could be made now, by the first budget. */
   #remaining(): number {
-    const [budget] = this.#budgets as [Terms];
+    const [budget] = this.#budgets as [Quota];
     const { kind, limit, interval } = budget;
     const level = this.#levels[0] ?? UNUSED;
     if (kind === "bucket") return Math.floor(limit - missingOf(level, budget, this.#moment) + 1e-9);
@@ -282,7 +282,7 @@ export class MemoryRate {
   }
 
   /** The budgets of the last caller, in ms; undefined if they are the same. */
-  #otherBudgets(): readonly Terms[] | undefined {
+  #otherBudgets(): readonly Quota[] | undefined {
     const differ = JSON.stringify(this.#lastCaller) !== JSON.stringify(this.#budgets);
     return differ ? this.#lastCaller?.map((budget) => ({ ...budget, interval: budget.interval / 1000 })) : undefined;
   }
@@ -304,7 +304,7 @@ export class MemoryRate {
 }
 
 /** What is missing in a bucket; at first, at the moment of its level. */
-function missingOf({ missing, since }: Level, { limit, interval }: Terms, at = since): number {
+function missingOf({ missing, since }: Level, { limit, interval }: Quota, at = since): number {
   return Math.max(0, Math.min(missing, limit + MOST_MISSING * limit / interval) - (at - since) * limit / interval);
 }
 

@@ -5,13 +5,13 @@
  * @module
  */
 import type { Starts } from "../../internal/budgets.ts";
-import type { Terms } from "../../internal/start_log.ts";
+import type { Quota } from "../../internal/start_log.ts";
 import type { Command } from "../store/commands.ts";
 
 /** One rate limit in a store, as one caller uses it. */
 export interface StoredRate {
   readonly keys: readonly [head: string, list: string];
-  readonly budgets: readonly Terms[];
+  readonly budgets: readonly Quota[];
 }
 
 export interface StartRequest {
@@ -30,7 +30,7 @@ export interface StartAnswer {
   /** Starts that could be made now. Known if nothing was to be taken. */
   readonly remaining: number;
   /** The budgets of the last caller, if they differ. */
-  readonly other: readonly Terms[] | undefined;
+  readonly other: readonly Quota[] | undefined;
 }
 
 /** The argument of {@linkcode RateStore.change}. */

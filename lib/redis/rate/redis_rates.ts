@@ -4,7 +4,7 @@
  * @module
  */
 import type { Starts } from "../../internal/budgets.ts";
-import type { Terms } from "../../internal/start_log.ts";
+import type { Quota } from "../../internal/start_log.ts";
 import { UnansweredError } from "../errors.ts";
 import type { Command } from "../store/commands.ts";
 import { numbersOf } from "../store/replies.ts";
@@ -31,7 +31,7 @@ export function redisRates(runner: Pick<ScriptRunner, "run">): RateStore {
 }
 
 /** The limits, and the intervals in µs, below 0 for buckets. */
-function textOf(budgets: readonly Terms[]): string {
+function textOf(budgets: readonly Quota[]): string {
   const spans = budgets.map(({ kind, interval }) => Math.ceil(interval * 1000) * (kind === "bucket" ? -1 : 1));
   return JSON.stringify([budgets.map(({ limit }) => limit), spans]);
 }
@@ -49,7 +49,7 @@ function startAnswer(reply: unknown): StartAnswer {
 }
 
 /** The budgets in the text of {@linkcode textOf}, which may be bytes. */
-function budgetsOf(text: unknown): Terms[] {
+function budgetsOf(text: unknown): Quota[] {
   const [limits, spans] = JSON.parse(text instanceof Uint8Array ? new TextDecoder().decode(text) : String(text));
   return limits.map((limit: number, i: number) => {
     return { kind: spans[i] > 0 ? "window" : "bucket", limit, interval: Math.abs(spans[i]) / 1000 };

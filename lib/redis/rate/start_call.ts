@@ -7,7 +7,7 @@
 import { quote, throwIfAborted } from "../../internal/check.ts";
 import { onceFor } from "../../internal/once.ts";
 import type { Starts } from "../../internal/budgets.ts";
-import type { Terms } from "../../internal/start_log.ts";
+import type { Quota } from "../../internal/start_log.ts";
 import { exposeState } from "../../internal/state.ts";
 import type { WaitOptions } from "../../types.ts";
 import { ServerCall } from "../call/server_call.ts";
@@ -147,7 +147,7 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
   }
 }
 
-function wordsOf(budgets: readonly Terms[]): string {
+function wordsOf(budgets: readonly Quota[]): string {
   const suffix = { window: "", bucket: " (bucket)" };
   return budgets.map(({ kind, limit, interval }) => `${limit} in ${interval} ms${suffix[kind]}`).join(", ");
 }

@@ -59,9 +59,10 @@ end
 
 /** Notifies the granted waiters. Reads granted, channels; sets `mute` if this user may not publish. */
 const notify = `
-for _, to in ipairs(granted) do
-  local message = sub(to[1], 1, 21) .. format(' %.0f', to[2])
-  if type(redis.pcall('PUBLISH', channels .. ${processOf("to[1]")}, message)) ~= 'number' then mute = 1 end
+for _, grant in ipairs(granted) do
+  local member, fence = grant[1], grant[2]
+  local message = sub(member, 1, 21) .. format(' %.0f', fence)
+  if type(redis.pcall('PUBLISH', channels .. ${processOf("member")}, message)) ~= 'number' then mute = 1 end
 end
 `;
 

@@ -99,7 +99,7 @@ export class Commands {
     command.after = this.#sentinel;
     command.before = this.#sentinel.before;
     command.before.after = this.#sentinel.before = command;
-    this.#timer.advance(Math.min(command.at + command.limit, command.sender.endsAt ?? Infinity));
+    this.#timer.setNoLaterThan(Math.min(command.at + command.limit, command.sender.endsAt ?? Infinity));
   }
 
   /** Called when the server has answered a command, perhaps after it counted as unanswered. */
@@ -144,7 +144,7 @@ export class Commands {
       if (due <= time) overdue.push(one);
       else nextDue = Math.min(nextDue, due);
     }
-    this.#timer.advance(nextDue);
+    this.#timer.setNoLaterThan(nextDue);
     for (const command of overdue) {
       const { sender } = command;
       command.end();

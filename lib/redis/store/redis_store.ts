@@ -28,8 +28,8 @@ const SLOW_WORDS = "waiters find out by heartbeats, and a hand-off takes longer"
 type ReleasePurpose = "" | "late" | "force" | "serve" | "wake";
 
 export class RedisStore extends ScriptRunner implements Store {
-  /** Its name in warnings. */
-  readonly #clientName: string;
+  /** The client with the name of its library, for warnings. */
+  readonly #describedClient: string;
   /** The codes of its warnings so far. */
   readonly #warned = new Set<string>();
   readonly rates: RateStore = redisRates(this);
@@ -37,7 +37,7 @@ export class RedisStore extends ScriptRunner implements Store {
 
   constructor(backend: Backend) {
     super(backend);
-    this.#clientName = `this client (${backend.library ?? "a backend of your own"})`;
+    this.#describedClient = `this client (${backend.library ?? "a backend of your own"})`;
     if (backend.subscribe === undefined) return;
     this.subscribe = async ({ receive, resumed, ended }, prefix) => {
       const onMessage = (message: string) => readPush(message, receive);
@@ -48,13 +48,13 @@ export class RedisStore extends ScriptRunner implements Store {
   }
 
   warnSlow(refused: string): void {
-    const words = `The Redis user of ${this.#clientName} may not ${refused}: ${SLOW_WORDS}`;
+    const words = `The Redis user of ${this.#describedClient} may not ${refused}: ${SLOW_WORDS}`;
     this.#warnOnce("INTERLOCK_REDIS_RIGHTS", `${words}. Give it that right by ACL SETUSER.`);
   }
 
   warnUnsubscribed(failure: unknown): void {
     const reason = this.backend.subscriberFailure ?? failure ?? "the server has not confirmed it";
-    const words = `The subscription of ${this.#clientName} cannot be opened: ${messageOf(reason)}`;
+    const words = `The subscription of ${this.#describedClient} cannot be opened: ${messageOf(reason)}`;
     this.#warnOnce(SUBSCRIPTION_CODE, `${words}. Meanwhile ${SLOW_WORDS}.`);
   }
 

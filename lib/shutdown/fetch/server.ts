@@ -69,7 +69,7 @@ export class FetchServer implements AttachedServer {
   }
 
   cut(): string[] {
-    void this.#state.attemptLater(() => this.#stop(true));
+    void this.#state.collectRejection(() => this.#stop(true));
     // Connections of routes that bypass the handler.
     return this.#isClosed || this.#state.cut.size > 0 ? [] : ["connections that were not counted"];
   }

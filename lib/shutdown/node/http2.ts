@@ -64,7 +64,8 @@ export class Http2Sessions {
     session.once("close", () => this.#sessions.delete(session));
   }
 
-  /** Counts a stream until it is closed, and passes it on once streams are no longer held back, or refuses it. */
+  /** Counts a stream until it is closed, and passes it on once streams are no longer held back, or refuses it. Returns what
+   * `emit` has to return. */
   receive(stream: StreamLike, headers: StreamHeaders, pass: () => boolean): boolean {
     const { session } = stream;
     if (session !== undefined) {
@@ -96,7 +97,7 @@ export class Http2Sessions {
   sayGoodbye(): void {
     this.#saidGoodbyeAt = performance.now();
     for (const [session, openedAt] of this.#sessions) {
-      if (openedAt === USED) this.#state.attempt(() => session.closed || session.goaway(NO_ERROR, ANY_STREAM));
+      if (openedAt === USED) this.#state.collectError(() => session.closed || session.goaway(NO_ERROR, ANY_STREAM));
     }
   }
 

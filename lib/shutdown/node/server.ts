@@ -31,7 +31,7 @@ export class NodeServer implements AttachedServer {
   readonly #carriers = new Set<SocketLike>();
   readonly #close: HttpServer["close"];
   /** Restore the server's methods that were replaced. */
-  readonly #undo: (() => void)[] = [];
+  readonly #restorers: (() => void)[] = [];
   /** Set once the listener is closed; resolves when the last connection is closed. */
   #closed: Promise<void> | undefined = undefined;
   /** The number of connections so far. */
@@ -62,7 +62,7 @@ export class NodeServer implements AttachedServer {
       return this.#intercept(event, first, second, pass);
     };
     // So it sees the server's events before all listeners, whenever they were added.
-    this.#undo.push(override(server, "emit", emitIntercepted));
+    this.#restorers.push(override(server, "emit", emitIntercepted));
   }
 
   begin(): void {
@@ -72,7 +72,7 @@ export class NodeServer implements AttachedServer {
       if (typeof callback === "function") void closed.then(() => callback());
       return server;
     };
-    this.#undo.push(
+    this.#restorers.push(
       override(innerServer(server) ?? server, "closeIdleConnections", () => {}),
       override(server, "close", close),
       // Disposal of node:http2 bypasses this close().
@@ -130,7 +130,7 @@ export class NodeServer implements AttachedServer {
 
   detach(): void {
     this.#isDetached = true;
-    for (const undo of this.#undo) undo();
+    for (const restore of this.#restorers) restore();
   }
 
   /** Sees one event, with its first two arguments. `pass` passes it to the listeners. Returns what `emit` returns. */

@@ -4,7 +4,7 @@
  * allows, at most.
  */
 import assert from "node:assert/strict";
-import type { Terms } from "../../../lib/internal/start_log.ts";
+import type { Quota } from "../../../lib/internal/start_log.ts";
 import type { RateStore, StartAnswer, StartRequest, StoredRate } from "../../../lib/redis/rate/rate_store.ts";
 import { redisRates } from "../../../lib/redis/rate/redis_rates.ts";
 import type { Script } from "../../../lib/redis/scripts/script.ts";
@@ -189,7 +189,7 @@ test("walk: the scripts of a rate limit answer as the store in memory", async ()
 });
 
 /** One caller's view of a rate limit in Redis: its calls take one start, or `permits`. */
-function callerOf(budget: Terms, redis = new MemoryRedis()) {
+function callerOf(budget: Quota, redis = new MemoryRedis()) {
   const rates = redisRates(runnerOf(redis, () => {}));
   const spec: StoredRate = { keys: KEYS, budgets: [budget] };
   const start = (within = Infinity, permits = 1) => rates.start({ spec, starts: [permits], within }, command());
@@ -205,7 +205,7 @@ function callerOf(budget: Terms, redis = new MemoryRedis()) {
   };
 }
 
-function windowOf(limit: number, interval: number): Terms {
+function windowOf(limit: number, interval: number): Quota {
   return { kind: "window", limit, interval };
 }
 
