@@ -68,15 +68,7 @@ const others = [
     "TypeError: rate must be a RateLimiter (await any other limiter in the function), got …",
   ],
   ["new RateLimiter(100)", "TypeError: interval must be a number of milliseconds, got undefined"],
-  [
-    "await lock.acquire({ signal: controller })",
-    "TypeError: signal must be an AbortSignal, got an object (AbortController)",
-  ],
   ["await lock.acquire({ timeout: null })", "TypeError: timeout must be a number of milliseconds, got null"],
-  ["lock.run({ timeout: 5 }, save)", "TypeError: fn must be a function, got an object (Object)"],
-  ["Pool.map(urls, save, 5)", "TypeError: limit must be a number, got function save"],
-  ["lock.runExclusive(save)", "TypeError: lock.runExclusive is not a function"],
-  ["lock.locked()", "TypeError: lock.locked is not a function"],
 ] as const;
 const lines: (readonly (string | undefined)[])[] = [...explained, ...others];
 
