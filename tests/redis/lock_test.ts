@@ -82,6 +82,17 @@ redisTest("a hold whose data is gone is lost, and never taken again silently", a
   }
 });
 
+redisTest("without renewal a lease ends with its ttl, and the next waiter is granted", async ({ backend, connect }) => {
+  const lease = await new RedisLock(backend, "a", { ttl: 1500, renew: false }).acquire();
+  const next = await new RedisLock(await connect(), "a", { ttl: 5000 }).acquire({ timeout: 60_000 });
+  assert.equal(lease.held, false);
+  assert.equal(lease.signal.aborted, true);
+  assert.ok(next.fencingToken > lease.fencingToken);
+  assert.equal(await lease.release(), false);
+  assert.equal(next.held, true);
+  await next.release();
+});
+
 redisTest("forceRelease hands off, and the old holder's signal aborts", async ({ backend }) => {
   for (const lock of [new RedisLock(backend, "a", { ttl: 3000 }), new RedisSemaphore(backend, "a", 1, { ttl: 3000 })]) {
     assert.equal(await lock.forceRelease(), false);

@@ -68,6 +68,29 @@ redisTest("an acquire that comes after its release takes nothing", async ({ back
   }
 });
 
+redisTest("every command runs twice: nothing changes", async ({ backend }) => {
+  const lock = new RedisLock(
+    altered(backend, async (run) => {
+      await run();
+      return await run();
+    }),
+    "a",
+  );
+  const order: number[] = [];
+  const first = await lock.acquire();
+  const waiters: Promise<unknown>[] = [];
+  for (let i = 0; i < 3; i++) {
+    waiters.push(lock.run(() => void order.push(i)));
+    await until(async () => (await lock.inspect()).waiters.length === i + 1);
+  }
+  await first.extend(5000);
+  await first.release();
+  await Promise.all(waiters);
+  assert.deepEqual(order, [0, 1, 2]);
+  const { holders, waiters: left } = await lock.inspect();
+  assert.deepEqual([holders, left], [[], []]);
+});
+
 redisTest("a late command is rejected, or its grant is released", async ({ server, backend }) => {
   let hold: Promise<void> | undefined;
   let late = Promise.resolve<unknown>(undefined);
