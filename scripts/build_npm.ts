@@ -65,7 +65,7 @@ async function bundle(): Promise<void> {
       format,
       entryFileNames: `interlock-[name].${extension}`,
       chunkFileNames: `interlock-shared.${extension}`,
-      experimentalMinChunkSize: 10_000, // two chunks in place of seven: each file takes time to load
+      experimentalMinChunkSize: 12_000, // two chunks in place of seven: each file takes time to load
       plugins: [withoutComments],
     });
   }
