@@ -385,7 +385,7 @@ class LentWait extends Waiter<void> implements Owner {
 /** The cancellation of a `waitFor`, which may wait several times. */
 class CallCancellation extends WaitCancellation {
   /** Goes on after the end of one wait. */
-  override onUnlinked(): void {
+  override detach(): void {
     this.previous = undefined;
   }
 }

@@ -34,7 +34,7 @@ export interface StartLog {
   /** Counts starts made now. */
   add(permits: number, now: number): void;
   /** Takes back at most `permits` of the latest starts that still count. */
-  takeBack(permits: number, now: number): void;
+  refund(permits: number, now: number): void;
   /** Returns a copy for counting ahead, or for another key. */
   copy(): StartLog;
 }
@@ -104,7 +104,7 @@ export class WindowLog implements StartLog {
     else starts.push(now, permits);
   }
 
-  takeBack(permits: number): void {
+  refund(permits: number): void {
     const starts = this.starts!;
     for (let left = Math.min(permits, this.used); left > 0;) {
       const last = starts.length - 1; // the index of the latest number

@@ -188,7 +188,7 @@ export class StartQueue {
   reward(permits: Permits): void {
     const starts = readChange(permits, this.logs.length);
     const now = this.advance();
-    this.logs.forEach((log, i) => log.takeBack(starts[i]!, now));
+    this.logs.forEach((log, i) => log.refund(starts[i]!, now));
     this.serve();
   }
 

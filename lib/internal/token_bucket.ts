@@ -61,7 +61,7 @@ export class TokenBucket implements StartLog {
     this.recentAt = now;
   }
 
-  takeBack(permits: number, now: number): void {
+  refund(permits: number, now: number): void {
     this.recent = Math.max(0, this.recent - permits);
     this.level += permits;
     this.capLevel(now);

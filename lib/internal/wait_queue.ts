@@ -136,7 +136,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     waiter.next = undefined; // one that has left keeps no other one alive
     waiter.queued = false;
     this.size--;
-    cancellation?.onUnlinked();
+    cancellation?.detach();
   }
 }
 
@@ -173,8 +173,8 @@ export class WaitCancellation extends Cancellation {
     this.#queue = queue;
   }
 
-  /** Called after the waiter has left its queue. */
-  onUnlinked(): void {
+  /** Stops listening. Called after the waiter has left its queue. */
+  detach(): void {
     this.previous = undefined;
     this.end();
   }

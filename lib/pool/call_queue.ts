@@ -38,7 +38,7 @@ export class CallQueue extends WaitQueue<void, Call> {
     if (last !== call) this.#place(last, options.index);
     call.queued = false;
     this.size--;
-    call.cancellation?.onUnlinked();
+    call.cancellation?.detach();
   }
 
   /** Puts a call at a free index, after moving its parents or children there that are on the wrong side of it. */

@@ -95,14 +95,14 @@ export class Slots implements Served {
       }
       this.#grantFirst(); // grants a later call if an observer of the start has cancelled the first
     }
-    this.#leaveRate(); // no call could use a start: it would be lost
+    this.#leaveRateQueue(); // no call could use a start: it would be lost
     this.#onServed();
   }
 
   /** Waits for the starts of the first call. Another call may need a different number. */
   #waitForStart(rate: StartQueue, starts: Starts): void {
     if (this.startWaiter?.starts.every((each, i) => each === starts[i])) return;
-    this.#leaveRate();
+    this.#leaveRateQueue();
     this.startWaiter = new StartWaiter(rate.target, starts);
     rate.waiters.join(this.startWaiter, (rejection) => {
       this.startWaiter = undefined;
@@ -122,7 +122,7 @@ export class Slots implements Served {
   }
 
   /** Leaves the queue of the rate limiter, where later waiters may start now. */
-  #leaveRate(): void {
+  #leaveRateQueue(): void {
     const waiter = this.startWaiter;
     this.startWaiter = undefined;
     if (waiter !== undefined && remove(this.rate!.waiters, waiter)) this.rate!.serve();
