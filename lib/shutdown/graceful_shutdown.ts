@@ -5,7 +5,7 @@
  */
 import { attach, type AttachOptions, detach, type ServerLike } from "./attach.ts";
 import { countingHandler, type FetchHandler, type HandlerOptions } from "./fetch/handler.ts";
-import { PlainWork } from "./in_flight.ts";
+import { InFlight } from "./in_flight.ts";
 import { checkBoolean, checkFunction, isThenable, must } from "../internal/check.ts";
 import { follow } from "../internal/follow.ts";
 import { type GracefulShutdownOptions, shutdownSettings } from "./options.ts";
@@ -168,7 +168,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
       must(isFunction || isThenable(work), "work", "be a promise or a function", work);
       if (isFunction) checkFunction(work, "work");
       this.#state.useToCount("track", label);
-      const entry = new PlainWork(label ?? ((isFunction && work.name) || "task"));
+      const entry = new InFlight(label ?? ((isFunction && work.name) || undefined));
       const untrack = () => inFlight.delete(entry);
       if (!isFunction) follow(work, untrack, untrack); // before counting it, because this may throw
       inFlight.add(entry);

@@ -5,12 +5,29 @@
  * @module
  */
 /** A piece of work. */
-export abstract class InFlight {
-  /** Its name in the report if it has to be cut. */
-  abstract label: string;
+export class InFlight {
+  #label: string | undefined;
   // Written only by WorkInFlight. Both are set while it is in flight.
   previous: InFlight | undefined = undefined;
   next: InFlight | undefined = undefined;
+
+  constructor(label?: string) {
+    this.#label = label;
+  }
+
+  /** Its name in the report if it has to be cut. */
+  get label(): string {
+    return this.#label ??= this.defaultLabel();
+  }
+
+  set label(label: string) {
+    this.#label = label;
+  }
+
+  /** Its name without a label. Computed on demand: reading a request costs more than counting it. */
+  defaultLabel(): string {
+    return "task";
+  }
 
   get isListed(): boolean {
     return this.next !== undefined;
@@ -21,28 +38,12 @@ export abstract class InFlight {
     return 1;
   }
 
-  /** Whether it is an upgraded connection not passed to `webSocket()`: the drain waits for it only until it is silent. */
-  get isUndeclared(): boolean {
-    return false;
-  }
-
   /** Whether it is over, if nothing reports its end. */
   isOver?(): boolean;
   /** Called when shutdown is requested. */
   onShutdown?(): void;
   /** Ends the work because the shutdown is forced. */
   cut?(): void;
-}
-
-/** A piece of work without a class of its own. */
-export class PlainWork extends InFlight {
-  readonly label: string;
-
-  constructor(label: string, cut?: () => void) {
-    super();
-    this.label = label;
-    if (cut !== undefined) this.cut = cut;
-  }
 }
 
 /** The user's function that names a request, if there is one. */
@@ -64,7 +65,7 @@ export function requestLabel<R extends { readonly method?: string | undefined; r
 /** All work in flight, oldest first. */
 export class WorkInFlight implements Iterable<InFlight> {
   // The ring from #head by `next` has #size entries besides: exactly the entries with isListed.
-  readonly #head: InFlight = new PlainWork("the head of the ring");
+  readonly #head: InFlight = new InFlight("the head of the ring");
   #size = 0;
   /** The size at which `add` sweeps. It bounds the entries that are over to half of the list. */
   #sweepAt = 64;

@@ -24,15 +24,13 @@ export interface PoolLike {
 
 /** The calls of one pool. It is in the list of work while it is attached, and counts while it has calls. */
 class PoolWork extends InFlight {
-  readonly label: string;
   readonly #pool: PoolLike;
   readonly #state: ShutdownState;
 
   constructor(state: ShutdownState, pool: PoolLike) {
-    super();
+    super(pool.name ?? "pool");
     this.#state = state;
     this.#pool = pool;
-    this.label = pool.name ?? "pool";
   }
 
   /** From the signal on, it counts until it is joined: a map may wait for its reader, without a call. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { abortServers } from "./platform/deno.ts";
-import { PlainWork } from "./in_flight.ts";
+import { InFlight } from "./in_flight.ts";
 import { onCancel, pause } from "../internal/cancellation.ts";
 import { printable } from "../internal/check.ts";
 import { warningsPrinted } from "../internal/platform.ts";
@@ -61,7 +61,7 @@ function stopListening(state: ShutdownState): void {
 
 /** Calls a callback of onShutdown(), which is in flight until it ends. */
 export function startCallback(state: ShutdownState, { fn, label }: Step): void {
-  const entry = new PlainWork(label);
+  const entry = new InFlight(label);
   state.inFlight.add(entry);
   void state.collectRejection(() => fn(state.forced)).then(() => state.inFlight.delete(entry));
 }

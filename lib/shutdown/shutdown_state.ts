@@ -181,12 +181,6 @@ export class ShutdownState {
     this.resume();
   }
 
-  /** Whether anything is in flight besides upgraded connections that were not declared. */
-  get isBusy(): boolean {
-    for (const entry of this.inFlight) if (!entry.isUndeclared) return true;
-    return false;
-  }
-
   /** The labels of the work in flight, oldest first. */
   labels(): string[] {
     this.inFlight.sweep();

@@ -79,7 +79,6 @@ export function countWebSocket<S extends WebSocketLike | RawSocketLike>(
 
 /** One open socket. It is in flight until it is closed and the function that closes it has ended. */
 class OpenSocket extends InFlight {
-  readonly label: string;
   readonly #state: ShutdownState;
   readonly #socket: WebSocketLike;
   readonly #close: (() => unknown) | undefined;
@@ -88,8 +87,7 @@ class OpenSocket extends InFlight {
   #isClosing = false;
 
   constructor(state: ShutdownState, socket: WebSocketLike, label: string, close: (() => unknown) | undefined) {
-    super();
-    this.label = label;
+    super(label);
     this.#state = state;
     this.#socket = socket;
     this.#close = close;

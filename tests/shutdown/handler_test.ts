@@ -356,7 +356,6 @@ for (const when of ["behind answers that are being sent", "after 250 ms, althoug
 test("handler: work whose end nothing reports does not pile up", () => {
   const work = new WorkInFlight();
   class Over extends InFlight {
-    label = "over";
     override isOver(): boolean {
       return true;
     }

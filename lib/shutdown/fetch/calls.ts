@@ -24,21 +24,18 @@ export class Call extends InFlight {
   stage: "handling" | "held" | "sending" = "handling";
   /** Breaks off the present stage. */
   onCut: (() => void) | undefined = undefined;
-  #label: string | undefined = undefined;
 
   constructor(state: ShutdownState, request: Request, info: unknown, label: LabelOf<Request>) {
-    super();
+    super(label && requestLabel(request, label));
     this.shutdown = state;
     this.request = request;
     this.info = info;
-    if (label !== undefined) this.#label = requestLabel(request, label);
     state.handlerCalls++;
     state.inFlight.add(this);
   }
 
-  /** Computed on demand: reading a request costs more than everything else here. */
-  get label(): string {
-    return this.#label ??= requestLabel(this.request);
+  override defaultLabel(): string {
+    return requestLabel(this.request);
   }
 
   override isOver(): boolean {
@@ -53,9 +50,4 @@ export class Call extends InFlight {
   end(): void {
     this.shutdown.inFlight.delete(this);
   }
-}
-
-/** The calls in flight. */
-export function callsInFlight({ inFlight }: ShutdownState): Call[] {
-  return [...inFlight].filter((entry) => entry instanceof Call);
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import { type DenoServerLike, isUploading } from "./deno.ts";
-import { callsInFlight } from "./calls.ts";
+import { Call } from "./calls.ts";
 import { calmTurn } from "../calm_turn.ts";
 import type { BunServerLike } from "../platform/bun.ts";
 import { type AttachedServer, CHECK_EVERY, LINGER, type ShutdownState } from "../shutdown_state.ts";
@@ -37,11 +37,12 @@ export class FetchServer implements AttachedServer {
    */
   async awaitCalm(): Promise<void> {
     const state = this.#state;
-    const uploads = () => state.forced.aborted ? [] : callsInFlight(state).filter(isUploading);
+    const calls = () => [...state.inFlight].filter((entry) => entry instanceof Call);
+    const uploads = () => state.forced.aborted ? [] : calls().filter(isUploading);
     const countArrivals = () => {
       state.inFlight.sweep();
       // NaN equals no number, so a turn in which responses are being sent is not calm.
-      return callsInFlight(state).some(({ stage }) => stage === "sending") ? NaN : state.handlerCalls;
+      return calls().some(({ stage }) => stage === "sending") ? NaN : state.handlerCalls;
     };
     for (;;) {
       const uploadsBefore = new Set(uploads());

@@ -54,7 +54,8 @@ export class Http1Connections {
     this.#label = label;
     const { open } = this;
     this.#onClosed = function (this: SocketLike) {
-      open.get(this)?.endAll();
+      const connection = open.get(this);
+      while (connection?.newest !== undefined) connection.newest.end();
       open.delete(this);
     };
   }
@@ -76,9 +77,9 @@ export class Http1Connections {
     }
   }
 
-  /** Called every few ms while draining. */
+  /** Called every few ms while draining. Upgraded connections have to wait for all other work. */
   endSilent(): void {
-    const { isBusy } = this.#state;
+    const isBusy = [...this.#state.inFlight].some((entry) => !(entry instanceof Exchange && entry.isUpgraded));
     for (const connection of this.open.values()) connection.endIfSilent(isBusy);
   }
 
@@ -175,29 +176,24 @@ export class Exchange extends InFlight {
   /** The previous request on the connection, while it has no response. */
   older: Exchange | undefined = undefined;
   readonly #url: string | undefined; // the original URL: routers change `request.url`
-  #label: string | undefined;
 
   /** @param response Undefined for an upgrade request. */
   constructor(connection: Connection, request: Incoming, response?: Outgoing, label?: LabelOf<NodeRequestLike>) {
-    super();
+    super(label && requestLabel(request, label));
     this.connection = connection;
     this.request = request;
     this.response = response;
     this.#url = request.url;
-    this.#label = label && requestLabel(request, label);
     connection.add(this);
     connection.shutdown.inFlight.add(this);
   }
 
-  get label(): string {
-    return this.#label ??= requestLabel({ method: this.request.method, url: this.#url });
+  override defaultLabel(): string {
+    return requestLabel({ method: this.request.method, url: this.#url });
   }
 
-  set label(label: string) {
-    this.#label = label;
-  }
-
-  override get isUndeclared(): boolean {
+  /** Whether it is a connection not passed to `webSocket()`: the drain waits for it only until it is silent. */
+  get isUpgraded(): boolean {
     return this.response === undefined;
   }
 
@@ -269,11 +265,6 @@ export class Connection {
     }
   }
 
-  /** Ends its requests, because it is closed. */
-  endAll(): void {
-    while (this.newest !== undefined) this.newest.end();
-  }
-
   /** Notes that the bytes read so far belong to requests that are over, and later ones too unless the last is complete. */
   expectHead(isComplete: boolean): void {
     this.#headBeginsAt = isComplete ? this.socket.bytesRead ?? 0 : Infinity;
@@ -293,7 +284,7 @@ export class Connection {
    */
   endIfSilent(isBusy: boolean): void {
     const { newest, socket, shutdown: { settings: { idle } } } = this;
-    const isUpgraded = newest !== undefined && newest.response === undefined;
+    const isUpgraded = newest?.isUpgraded ?? false;
     if (!isUpgraded && (newest !== undefined || socket.writableEnded)) return;
     const bytes = (socket.bytesRead ?? 0) + (socket.bytesWritten ?? 0);
     if (this.#bytes !== bytes) this.#silentChecks = Math.min(this.#silentChecks, 0);

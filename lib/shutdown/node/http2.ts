@@ -10,7 +10,7 @@
  * @module
  */
 import { throwUncaught } from "../../internal/platform.ts";
-import { PlainWork, requestLabel } from "../in_flight.ts";
+import { InFlight, type LabelOf, requestLabel } from "../in_flight.ts";
 import { REFUSAL, type ShutdownState } from "../shutdown_state.ts";
 import { whenUploaded } from "./messages.ts";
 import type { Emitter, NodeRequestLike } from "./shapes.ts";
@@ -48,12 +48,12 @@ const ANY_STREAM = 2 ** 31 - 1;
 /** The sessions of one server. */
 export class Http2Sessions {
   readonly #state: ShutdownState;
-  readonly #label: ((request: NodeRequestLike) => string) | undefined;
+  readonly #label: LabelOf<NodeRequestLike>;
   /** Each with the time at which it was opened, or USED from its first stream on. */
   readonly #sessions = new Map<SessionLike, number>();
   #saidGoodbyeAt = -Infinity;
 
-  constructor(state: ShutdownState, label: ((request: NodeRequestLike) => string) | undefined) {
+  constructor(state: ShutdownState, label: LabelOf<NodeRequestLike>) {
     this.#state = state;
     this.#label = label;
   }
@@ -79,7 +79,8 @@ export class Http2Sessions {
       return true;
     }
     const request = { method: String(headers[":method"]), url: String(headers[":path"]), headers };
-    const entry = new PlainWork(requestLabel(request, this.#label), () => void stream.close(CANCEL));
+    const entry = new InFlight(requestLabel(request, this.#label));
+    entry.cut = () => void stream.close(CANCEL);
     this.#state.inFlight.add(entry);
     const end = () => this.#state.inFlight.delete(entry);
     stream.once("close", end);
