@@ -6,13 +6,13 @@
 import { quote } from "../internal/check.ts";
 import type { Resource } from "../internal/hook.ts";
 import { onceFor } from "../internal/once.ts";
-import type { Frame } from "./run_context.ts";
+import type { RunScope } from "./run_context.ts";
 import { callerIn, type CallSite, type SourceLine } from "./call_site.ts";
 
 /** The origin of a call. It does not change when a Condition takes the hold back for its guard. */
 export class Origin {
-  /** The `run` in which the call was made, while a listener asks for frames. */
-  readonly frame: Frame | undefined;
+  /** The `run` in which the call was made, while a listener asks for it. */
+  readonly run: RunScope | undefined;
   /** When the call was made, if it is reported in a later turn: the wait counts from then on. */
   readonly began: number | undefined;
   /**
@@ -21,8 +21,8 @@ export class Origin {
   #stack: Error | Origin | undefined;
   #site: SourceLine | undefined;
 
-  constructor(frame: Frame | undefined, stack: Error | Origin | undefined, began?: number) {
-    this.frame = frame;
+  constructor(run: RunScope | undefined, stack: Error | Origin | undefined, began?: number) {
+    this.run = run;
     this.began = began;
     this.#stack = stack;
   }

@@ -100,8 +100,8 @@ function isExclusive({ isExclusive, unit = 1 }: Resource): boolean {
 /** The holds of the runs around a call of that origin, the innermost first. */
 function holdsAround(registry: Registry, origin: Origin): Acquisition[] {
   const holds: Acquisition[] = [];
-  for (let { frame } = origin; frame !== undefined; frame = frame.parent) {
-    const call = frame.call.deref();
+  for (let { run } = origin; run !== undefined; run = run.parent) {
+    const call = run.call.deref();
     const acquisition = call && registry.acquisitionOf(call);
     if (acquisition?.state === "holds") holds.push(acquisition);
   }

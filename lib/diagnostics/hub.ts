@@ -12,7 +12,7 @@ import { type Acquisition, atSite, Origin } from "./acquisition.ts";
 import type { DiagnosticEvent } from "./events.ts";
 import { type Listener, type Methods, withoutThrowing } from "./listeners.ts";
 import { Registry } from "./registry.ts";
-import { currentFrame, noteCall, recentIdsIn, runInFrame } from "./run_context.ts";
+import { callInRun, currentRun, noteCall, recentIdsIn } from "./run_context.ts";
 
 class Hub implements Omit<Hook, "step" | "failRenewal"> {
   // Its Hook methods are called only through `safeHook`.
@@ -25,7 +25,7 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
   #lastId = 0;
   /** Whether a listener asks for each of these; see {@linkcode Listener}. */
   #sites = false;
-  #frames = false;
+  #runs = false;
   #rejects = false;
 
   /** Notifies the listener until it is disposed of. */
@@ -37,7 +37,7 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
   #setListeners(all: readonly Listener[]): void {
     this.#listeners = all;
     this.#sites = all.some(({ sites }) => sites);
-    this.#frames = all.some(({ frames }) => frames);
+    this.#runs = all.some(({ runs }) => runs);
     this.#rejects = all.some(({ rejects }) => rejects);
     setHook(this.isOn ? safeHook : undefined);
     if (!this.isOn) this.registry = new Registry();
@@ -79,7 +79,7 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
     // The call began to wait before the first listener.
     if (acquisition === undefined || (outcome !== "full" && acquisition.state !== "waits")) return;
     const waited = this.registry.move(acquisition, "ended");
-    if (this.#frames) this.registry.rememberRefused(acquisition);
+    if (this.#runs) this.registry.rememberRefused(acquisition);
     this.notify("giveUp", eventOf(acquisition, { waited, outcome }), acquisition);
   }
 
@@ -111,7 +111,7 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
   }
 
   run<T>(call: object, fn: () => T): T {
-    return this.#frames ? runInFrame(call, fn, (one) => this.registry.acquisitionOf(one)?.state === "holds") : fn();
+    return this.#runs ? callInRun(call, fn, (one) => this.registry.acquisitionOf(one)?.state === "holds") : fn();
   }
 
   deadlockOf(resource: Resource, call: object, operation: string): DeadlockError | undefined {
@@ -123,9 +123,9 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
     return new DeadlockError(`Cannot ${operation}: ${state}${this.#heldInWords(hold)}`);
   }
 
-  /** Words about the holder, for the message of a time-out; asked for together with frames. */
+  /** Words about the holder, for the message of a time-out; asked for together with runs. */
   holderOf(resource: Resource): string {
-    const [holder] = this.#frames && waitsForRelease(resource) ? this.registry.groupOf(resource)?.holds ?? [] : [];
+    const [holder] = this.#runs && waitsForRelease(resource) ? this.registry.groupOf(resource)?.holds ?? [] : [];
     return holder === undefined ? "" : this.#heldInWords(holder);
   }
 
@@ -144,7 +144,7 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
     const origin = this.#originOf(call);
     const acquisition = this.registry.add(++this.#lastId, resource, call, permits / (resource.unit ?? 1), origin);
     // A call that has begun before is reported in a later turn.
-    if (this.#frames && origin.began === undefined) noteCall(acquisition.id, acquisition.group.key);
+    if (this.#runs && origin.began === undefined) noteCall(acquisition.id, acquisition.group.key);
     return acquisition;
   }
 
@@ -158,7 +158,7 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
 
   #newOrigin(earlier?: Origin, began?: number): Origin {
     const stack = this.#sites ? earlier ?? captureStack() : undefined;
-    return new Origin(this.#frames ? currentFrame() : undefined, stack, began);
+    return new Origin(this.#runs ? currentRun() : undefined, stack, began);
   }
 }
 

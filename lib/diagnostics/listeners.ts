@@ -24,13 +24,13 @@ export interface Listener extends Observer {
   /** Whether to reject calls that wait for a hold of their own `run`. */
   readonly rejects?: boolean;
   /** Whether to record the `run` around each wait, which also adds the holder to the messages of time-outs. */
-  readonly frames?: boolean;
+  readonly runs?: boolean;
   wrongRelease?(release: WrongRelease): void;
   failRenewal?(resource: Resource): void;
 }
 
 /** The functions of a listener. */
-export type Methods = Required<Omit<Listener, "sites" | "rejects" | "frames">>;
+export type Methods = Required<Omit<Listener, "sites" | "rejects" | "runs">>;
 
 /** Calls `fn`. An error in it becomes an uncaught error. */
 export function withoutThrowing<T>(fn: () => T): T | undefined {

@@ -10,10 +10,10 @@ import { builtin } from "../internal/platform.ts";
 // frames. So a store holds neither a stack nor an acquisition: they would form a chain from each call to the one before.
 
 /** The function of one `run`, and the `run` around it. */
-export interface Frame {
+export interface RunScope {
   /** The object that identifies the acquisition; the `run` keeps it alive. */
   readonly call: WeakRef<object>;
-  parent: Frame | undefined;
+  parent: RunScope | undefined;
 }
 
 /** An acquisition, granted or not, and the key of its group. */
@@ -24,7 +24,7 @@ interface Note {
 
 /** What is known of a piece of code. */
 interface Context {
-  readonly frame: Frame | undefined;
+  readonly run: RunScope | undefined;
   /** Its latest acquisitions, the latest first. */
   readonly notes: readonly Note[];
 }
@@ -44,7 +44,7 @@ function createStorage(): Storage | undefined {
 }
 
 function presentContext(): Context {
-  return storage?.getStore() ?? { frame: undefined, notes: [] };
+  return storage?.getStore() ?? { run: undefined, notes: [] };
 }
 
 /** Maximum number of acquisitions of a piece of code that are remembered. */
@@ -55,8 +55,8 @@ const MOST_NOTES = 8;
  * `await`, can look it up.
  */
 export function noteCall(id: number, key: unknown): void {
-  const { frame, notes } = presentContext();
-  createStorage()?.enterWith?.({ frame, notes: [{ id, key }, ...notes.slice(0, MOST_NOTES - 1)] });
+  const { run, notes } = presentContext();
+  createStorage()?.enterWith?.({ run, notes: [{ id, key }, ...notes.slice(0, MOST_NOTES - 1)] });
 }
 
 /** Returns the ids of the present code's acquisitions in the group with this key, the latest first. */
@@ -65,23 +65,23 @@ export function recentIdsIn(key: unknown): number[] {
 }
 
 /** The innermost `run` around the present code. */
-export function currentFrame(): Frame | undefined {
-  return presentContext().frame;
+export function currentRun(): RunScope | undefined {
+  return presentContext().run;
 }
 
 /** Calls `fn` as the function of a `run`. Without AsyncLocalStorage (browsers, Node before 20.16) it just calls it. */
-export function runInFrame<T>(call: object, fn: () => T, isHeld: (call: object) => boolean): T {
-  const { frame, notes } = presentContext();
-  const inner = { call: new WeakRef(call), parent: heldFrame(frame, isHeld) };
+export function callInRun<T>(call: object, fn: () => T, isHeld: (call: object) => boolean): T {
+  const { run, notes } = presentContext();
+  const inner = { call: new WeakRef(call), parent: heldRun(run, isHeld) };
   const storage = createStorage();
-  return storage === undefined ? fn() : storage.run({ frame: inner, notes }, fn);
+  return storage === undefined ? fn() : storage.run({ run: inner, notes }, fn);
 }
 
 /**
- * Returns the innermost frame whose hold lasts. Skipping ended holds bounds the chain for work that outlives its `run`.
+ * Returns the innermost `run` whose hold lasts. Skipping ended holds bounds the chain for work that outlives its `run`.
  */
-function heldFrame(frame: Frame | undefined, isHeld: (call: object) => boolean): Frame | undefined {
-  for (let call; frame !== undefined && !((call = frame.call.deref()) && isHeld(call));) frame = frame.parent;
-  if (frame !== undefined) frame.parent = heldFrame(frame.parent, isHeld);
-  return frame;
+function heldRun(run: RunScope | undefined, isHeld: (call: object) => boolean): RunScope | undefined {
+  for (let call; run !== undefined && !((call = run.call.deref()) && isHeld(call));) run = run.parent;
+  if (run !== undefined) run.parent = heldRun(run.parent, isHeld);
+  return run;
 }

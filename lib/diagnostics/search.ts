@@ -21,7 +21,6 @@ export interface Limits {
 }
 
 export class Search {
-  readonly #selfLimit: number;
   readonly #longWaits: Overdue;
   readonly #longHolds: Overdue;
   /** The waits that may be in a deadlock. */
@@ -30,7 +29,6 @@ export class Search {
   readonly #deadlocked = new WeakSet<Acquisition>();
 
   constructor({ waited, held, self }: Limits) {
-    this.#selfLimit = self;
     this.#longWaits = new Overdue("waits", waited);
     this.#longHolds = new Overdue("holds", held, (one, other) => `${one.site}` === `${other.site}`);
     this.#waitsInRuns = new Overdue("waits", self, () => false); // each may be in another deadlock
@@ -60,7 +58,7 @@ export class Search {
   }
 
   #deadlocks(now: number, due: number): Finding[] {
-    return findDeadlocks(hub.registry, due - this.#selfLimit).flatMap((deadlock) => {
+    return findDeadlocks(hub.registry, due - this.#waitsInRuns.limit).flatMap((deadlock) => {
       const acquisitions = deadlock.flatMap(({ hold, wait }) => [hold, wait]);
       const isKnown = acquisitions.every((acquisition) => this.#deadlocked.has(acquisition));
       for (const acquisition of acquisitions) this.#deadlocked.add(acquisition);
@@ -80,15 +78,15 @@ export class Overdue {
   /** When the next one becomes too old, as of the latest search. */
   next = Infinity;
   readonly #which: "waits" | "holds";
-  readonly #limit: number;
+  /** The maximum age in ms. */
+  readonly limit: number;
   readonly #isAlike: IsAlike;
   /** The acquisitions that were found, or were like one that was found. */
   readonly #known = new WeakSet<Acquisition>();
 
-  /** @param limit Maximum age in ms. */
   constructor(which: "waits" | "holds", limit: number, isAlike: IsAlike = () => true) {
     this.#which = which;
-    this.#limit = limit;
+    this.limit = limit;
     this.#isAlike = isAlike;
   }
 
@@ -99,7 +97,7 @@ export class Overdue {
     for (const group of groups) {
       const compared: Acquisition[] = [];
       for (const one of group[this.#which]) { // the oldest first
-        const dueAt = one.since + this.#limit;
+        const dueAt = one.since + this.limit;
         if (dueAt > due || found.length >= most) {
           this.next = Math.min(this.next, dueAt);
           break;

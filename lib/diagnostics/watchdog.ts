@@ -106,7 +106,7 @@ type Report = (message: string, finding: Finding) => void;
 class Watcher implements Listener, Watchdog {
   readonly sites: boolean;
   readonly rejects: boolean;
-  readonly frames = true;
+  readonly runs = true;
   readonly #limits: Limits;
   readonly #search: Search;
   readonly #report: Report;

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Lock } from "../../mod.ts";
 import { watchdog } from "../../lib/diagnostics/mod.ts";
-import { currentFrame } from "../../lib/diagnostics/run_context.ts";
+import { currentRun } from "../../lib/diagnostics/run_context.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks } from "../_tools.ts";
 
 /** How many runs the present code is part of. */
 function depth(): number {
   let count = 0;
-  for (let frame = currentFrame(); frame !== undefined; frame = frame.parent) count++;
+  for (let run = currentRun(); run !== undefined; run = run.parent) count++;
   return count;
 }
 
