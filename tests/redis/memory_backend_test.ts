@@ -9,16 +9,6 @@ import { watch, withFakeTime } from "../_tools.ts";
 const memoryTest = (name: string, fn: Parameters<typeof withFakeTime>[0]) =>
   test(`memoryBackend: ${name}`, () => withFakeTime(fn));
 
-test("memoryBackend: without randomness it says what the run-time lacks", () => {
-  const message = "Cannot make the ids of leases: this run-time has no crypto.getRandomValues";
-  Object.defineProperty(crypto, "getRandomValues", { value: undefined, configurable: true });
-  try {
-    assert.throws(memoryBackend, { name: "SyncError", message });
-  } finally {
-    delete (crypto as Partial<Crypto>).getRandomValues; // that of its prototype is left
-  }
-});
-
 test("memoryBackend: tokens grow and are safe integers also on the date of a far future", () =>
   under(fakes.sinon!, async (fake) => {
     fake.advance(Date.UTC(2300, 0));

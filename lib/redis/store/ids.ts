@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { SyncError } from "../../errors.ts";
 import { ID_LENGTH, PROCESS_LENGTH } from "../scripts/script.ts";
 
 const LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -32,10 +31,6 @@ export class Ids {
 }
 
 function randomName(length: number): string {
-  const { crypto } = globalThis as { crypto?: Partial<Crypto> };
-  if (crypto?.getRandomValues === undefined) {
-    throw new SyncError("Cannot make the ids of leases: this run-time has no crypto.getRandomValues");
-  }
   const bytes = crypto.getRandomValues(new Uint8Array(length));
   // 256 is not a multiple of 36: the first letters are slightly more frequent, which costs less than a bit.
   return Array.from(bytes, (byte) => LETTERS[byte % LETTERS.length]).join("");
