@@ -5,9 +5,8 @@
  */
 import type { Starts } from "../../internal/budgets.ts";
 import type { Quota } from "../../internal/start_log.ts";
-import { UnansweredError } from "../errors.ts";
 import type { Command } from "../store/commands.ts";
-import { numbersOf } from "../store/replies.ts";
+import { numbersOf, rejectReply } from "../store/replies.ts";
 import type { ScriptRunner } from "../store/script_runner.ts";
 import type { Script } from "../scripts/script.ts";
 import type { RateStore, StartAnswer, StoredRate } from "./rate_store.ts";
@@ -42,7 +41,7 @@ function startAnswer(reply: unknown): StartAnswer {
   const [code, wait = NaN, third = NaN] = numbers.length === 1 && numbers[0]! > 1e12 ? [1, 0, ...numbers] : numbers;
   const text = Array.isArray(reply) ? reply[3] : undefined;
   if ((code !== 0 && code !== 1) || !(wait >= 0) || !Number.isSafeInteger(third)) {
-    throw new UnansweredError(`the answer has another shape: ${String(reply)}`);
+    rejectReply(reply);
   }
   const [number, remaining] = code === 1 ? [third, 0] : [undefined, third];
   return { wait: wait / 1000, number, remaining, other: text === undefined ? undefined : budgetsOf(text) };

@@ -13,9 +13,14 @@ import type { AcquireAnswer, AcquireRequest, PushListener, Renewed, Was } from "
 export function numbersOf(reply: unknown): number[] {
   if (Array.isArray(reply)) return reply.map(numberOf);
   const single = numberOf(reply);
-  if (!Number.isNaN(single)) return [single];
+  return Number.isNaN(single) ? rejectReply(reply) : [single];
+}
+
+/** Throws for a reply of another shape. */
+export function rejectReply(reply: unknown): never {
   const hint = reply === "QUEUED" ? ": the application has a transaction open on this client" : "";
-  throw new UnansweredError(`the answer is not a list but ${quote(reply)}${hint}`);
+  const shown = Array.isArray(reply) ? `[${numbersOf(reply)}]` : quote(reply);
+  throw new UnansweredError(`the answer has another shape: ${shown}${hint}`);
 }
 
 /** Reads a number, even as text or bytes, which clients can be configured to return; NaN for anything else. */
@@ -31,20 +36,13 @@ const FIRST_TOKEN = 1e15;
 /** fence | 1 fence otherLimit, or of a hold that is taken over 1 fence weight | 0 position fence endsIn listeners unfinished otherLimit | -2 */
 export function acquireAnswer({ waits, adopts }: AcquireRequest, reply: unknown): AcquireAnswer {
   if (adopts === undefined && !Array.isArray(reply) && numberOf(reply) >= FIRST_TOKEN) reply = [1, reply];
-  const [code = NaN, first = 0, second = 0, third = 0, listeners, unfinished, otherLimit = 0] = numbersOf(reply);
+  const [code, first = 0, second = 0, third = 0, listeners, unfinished, otherLimit = 0] = numbersOf(reply);
   if (code === -2) throw new UnansweredError("the server has released this call already");
-  if (code === 1) {
-    if (!(Number.isSafeInteger(first) && first > 0)) {
-      throw new UnansweredError(`the answer has ${first} in place of a token`);
-    }
+  if (code === 1 && Number.isSafeInteger(first) && first > 0) {
     if (adopts === undefined) return { kind: "granted", fence: first, otherLimit: second };
-    if (!(second > 0)) throw new UnansweredError("the answer has no weight");
-    return { kind: "granted", fence: first, weight: second };
+    if (second > 0) return { kind: "granted", fence: first, weight: second };
   }
-  if (code !== 0) throw new UnansweredError(`the answer has an unknown code, ${code}`);
-  if (waits && !(first > 0) && unfinished !== 1) {
-    throw new UnansweredError("the answer names no position in the queue");
-  }
+  if (code !== 0 || (waits && !(first > 0) && unfinished !== 1)) rejectReply(reply);
   return {
     kind: "waiting",
     position: first,
@@ -59,28 +57,21 @@ export function acquireAnswer({ waits, adopts }: AcquireRequest, reply: unknown)
 /** 1 | 0 | 2 for each hold. */
 export function renewedOf(reply: unknown, holds: number): Renewed[] {
   const codes = numbersOf(reply);
-  if (codes.length !== holds) throw new UnansweredError(`the answer is about ${codes.length} holds`);
-  return codes.map((code) => nameOf(code, ["lost", "set", "late"]));
+  if (codes.length !== holds) rejectReply(reply);
+  return codes.map((code) => (["lost", "set", "late"] as const)[code] ?? rejectReply(reply));
 }
 
 /** µs */
 export function restOf(reply: unknown): number {
   const [rest = NaN] = numbersOf(reply);
-  if (Number.isNaN(rest)) throw new UnansweredError("the answer shows no time");
-  return rest / 1000;
+  return Number.isNaN(rest) ? rejectReply(reply) : rest / 1000;
 }
 
 /** code, or code unfinished mute. `unfinished`: "serve" has to follow, because one run is bounded. */
 export function releaseAnswer(reply: unknown): { was: Was; unfinished: boolean; isMute: boolean } {
   const [code = NaN, unfinished, mute] = numbersOf(reply);
-  return { was: nameOf(code, ["unknown", "held", "waiting"]), unfinished: unfinished === 1, isMute: mute === 1 };
-}
-
-/** The name of a code, which counts from 0. */
-function nameOf<const T extends string>(code: number, names: readonly T[]): T {
-  const name = names[code];
-  if (name === undefined) throw new UnansweredError(`the answer has an unknown code, ${code}`);
-  return name;
+  const was = (["unknown", "held", "waiting"] as const)[code] ?? rejectReply(reply);
+  return { was, unfinished: unfinished === 1, isMute: mute === 1 };
 }
 
 /** Passes on a message on the channel of this process, except for one of an unexpected shape. */
