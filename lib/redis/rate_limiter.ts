@@ -281,12 +281,8 @@ export class RedisRateLimiter {
 function specOf(namespace: Namespace, name: string, budgets: readonly Quota[], key?: string): RateSpec {
   const keys = rateKeysOf(namespace.prefix, name, key);
   const what = `rate limiter ${quote(name)}${key === undefined ? "" : ` for key ${quote(key)}`}`;
-  const facts = {
-    kind: "redis-rate-limiter",
-    isHeld: false,
-    isRemote: true,
-    sharedState: namespace.sharedStateOf(keys),
-  };
+  const sharedState = namespace.sharedStateOf(keys);
+  const facts = { kind: "redis-rate-limiter", isHeld: false, isRemote: true, sharedState };
   const resource = { ...facts, name, ...key !== undefined && { key } };
   return { namespace, keys, budgets, what, resource };
 }
