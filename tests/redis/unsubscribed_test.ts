@@ -22,7 +22,7 @@ for (const client of clients.filter(({ name }) => !name.includes("double"))) {
     await until(() => warnings.seen.length > 0);
     assert.match(
       warnings.seen[0]!,
-      /^INTERLOCK_REDIS_SUBSCRIPTION: The subscription of this client \((createClient of npm:redis|npm:ioredis|Bun \(RedisClient\))\) cannot be opened: (ERR max number of clients|the server has not confirmed it|.*(EPIPE|ECONNRESET|Connection closed))/,
+      /^INTERLOCK_REDIS_SUBSCRIPTION: The subscription of this client \((npm:redis|npm:ioredis|Bun \(RedisClient\))\) cannot be opened: (ERR max number of clients|the server has not confirmed it|.*(EPIPE|ECONNRESET|Connection closed))/,
     );
     await server.send("CONFIG", "SET", "maxclients", "100");
     await subscribed(server, 1); // a pause between two attempts of a client cannot be ended

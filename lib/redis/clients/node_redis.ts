@@ -65,9 +65,10 @@ const NOT_CONNECTED = "the client is not connected; call `await client.connect()
 const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   checkClient(client, ["evalSha", "eval", "on"], LIBRARY);
   if ("disconnect" in client && !("destroy" in client)) refuse(client, LIBRARY); // version 4
-  const maker = makerOf(client);
-  const [isSingle, isCluster] = [maker === "createClient", maker === "createCluster"];
-  checkSentinel(client, push && maker === "createSentinel");
+  // Only a cluster lists masters, only a Sentinel client knows Sentinels, and only a pool counts clients.
+  const [isCluster, isSentinel] = ["masters" in client, "getSentinelNode" in client];
+  const isSingle = !isCluster && !isSentinel && !("totalClients" in client);
+  checkSentinel(client, push && isSentinel);
   checkPush(client, push, ["subscribe"]);
   const events = client as unknown as Client;
   const quickClient = isSingle ? withoutTimeouts(events) : client;
@@ -87,7 +88,7 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
     evalsha: (sha, keys, args) => send(() => targetClient().evalSha(sha, { keys, arguments: args })),
     eval: (script, keys, args) => send(() => targetClient().eval(script, { keys, arguments: args })),
     ...push && { subscribe: isCluster ? clusterSubscriber(events, main) : subscriber(client, main, noteFailure) },
-    library: nameOf(client, maker),
+    library: LIBRARY,
     get connection() {
       return isSingle ? main.present : undefined;
     },
@@ -112,22 +113,6 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   events.on("reconnecting", () => main.lost());
   return backend;
 });
-
-/**
- * The function that has made a client. Only a cluster lists masters, only a pool counts clients, and only a Sentinel
- * client knows Sentinels.
- */
-function makerOf(client: object): string {
-  if ("masters" in client) return "createCluster";
-  if ("totalClients" in client) return "createClientPool";
-  return "getSentinelNode" in client ? "createSentinel" : "createClient";
-}
-
-/** Names the kind, with the version for a Sentinel client. */
-function nameOf(client: object, maker: string): string {
-  const version = maker !== "createSentinel" ? "" : "duplicate" in client ? " 6" : " 5";
-  return `${maker} of ${LIBRARY}${version}`;
-}
 
 /** In version 5 it has neither `duplicate` nor an event for a subscription that has moved to another server. */
 function checkSentinel(client: object, pushes: boolean): void {
