@@ -56,13 +56,7 @@ export function mayHaveRun(error: unknown): boolean {
  * A release with an unknown outcome: an answer is missing, and the hold is over by now. Internal; users see a
  * RedisError.
  */
-export class UnknownOutcomeError extends RedisError {
-  constructor(operation: string, cause: unknown) {
-    super(`Cannot ${operation}: the outcome is not known, because an answer is missing (${messageOf(cause)})`, {
-      cause: withoutArguments(cause),
-    });
-  }
-}
+export class UnknownOutcomeError extends RedisError {}
 
 /** The server's text, without one client's dash and the text that Redis 6 adds around a script's error. */
 function replyOf(error: unknown): string {

@@ -6,7 +6,7 @@
  * @module
  */
 import { pause } from "../../internal/cancellation.ts";
-import { explain, mayHaveRun, NoAnswerError, UnknownOutcomeError } from "../errors.ts";
+import { explain, mayHaveRun, messageOf, NoAnswerError, UnknownOutcomeError, withoutArguments } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import { within } from "../call/single_command.ts";
 import type { Was } from "../store/store.ts";
@@ -43,7 +43,8 @@ export async function release(spec: ResourceSpec, id: string, trustedUntil: numb
   const held = firstHeld(answers).catch(() => undefined);
   const rest = Math.max(0, endsAt - now());
   if (!backend.closed && await Promise.race([held, pause(rest, store.closing, true, held)])) return true;
-  throw new UnknownOutcomeError(`release ${what}`, missingAnswer);
+  const reason = `the outcome is not known, because an answer is missing (${messageOf(missingAnswer)})`;
+  throw new UnknownOutcomeError(`Cannot release ${what}: ${reason}`, { cause: withoutArguments(missingAnswer) });
 }
 
 /** Resolves once one of the answers shows that it gave the hold back, or rejects once none does. */
