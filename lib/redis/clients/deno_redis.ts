@@ -98,7 +98,7 @@ function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
   const backend: Backend = {
     evalsha: (sha, keys, args) => reply(commands.evalsha(sha, keys, args)),
     eval: (script, keys, args) => reply(commands.eval(script, keys, args)),
-    ...subscriptions && { subscribe: subscriptions.subscribe.bind(subscriptions) },
+    ...subscriptions && { subscribe: subscriptions.subscribe },
     library: "jsr:@db/redis",
     get losses() {
       return connections;

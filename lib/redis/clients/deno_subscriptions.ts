@@ -7,6 +7,7 @@
 import { pause } from "../../internal/cancellation.ts";
 import { codeOf } from "../errors.ts";
 import { SUBSCRIBER_NOTICES } from "../times.ts";
+import type { Subscribe } from "./backend.ts";
 import { orEnd } from "./main_connection.ts";
 
 /** The members of the subscribing connection that `denoRedis` uses. */
@@ -49,12 +50,7 @@ export class Subscriptions {
     this.#subscriber = subscriber;
   }
 
-  async subscribe(
-    channel: string,
-    onMessage: (message: string) => void,
-    onGap: () => void,
-    onEnd: () => void = () => {},
-  ): Promise<() => Promise<void>> {
+  readonly subscribe: Subscribe = async (channel, onMessage, onGap, onEnd = () => {}) => {
     const receiver = { onMessage, onEnd };
     await this.#moving;
     const refusal = this.#refusal;
@@ -70,7 +66,7 @@ export class Subscriptions {
       if (await this.#subscription !== subscription || this.#channels.has(channel)) return;
       await subscription.unsubscribe(channel);
     };
-  }
+  };
 
   /** Reconnects after the commands may have moved to another server, so that messages come from there too. */
   move(): void {
