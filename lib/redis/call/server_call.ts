@@ -49,8 +49,8 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
   readonly endsAt: number;
   /** Whether it asks once, and resolves to undefined if the resource is taken. */
   readonly #isTry: boolean;
-  /** Created when it is first set: a call that is granted at once needs none. */
-  #timer: Timer | undefined;
+  /** Set for the end of the pause, or of the sleep until its turn; while it asks, until observers are to see it wait. */
+  protected readonly timer: Timer = new Timer((at) => this.#onTimer(firing(at)), true);
   #cancellation: Cancellation | undefined;
   #resolve!: (result: T | undefined) => void;
   #reject!: (error: unknown) => void;
@@ -88,11 +88,6 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
 
   // Its time.
 
-  /** Set for the end of the pause, or of the sleep until its turn; while it asks, until observers are to see it wait. */
-  protected get timer(): Timer {
-    return this.#timer ??= new Timer((at) => this.#onTimer(firing(at)), true);
-  }
-
   protected pauseUntil(time: number): void {
     this.timer.set(Math.min(time, this.endsAt));
   }
@@ -108,8 +103,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
   #setTimer(): void {
     const endsAt = this.#command?.isHeldBack ? this.endsAt : Infinity;
     const at = hook === undefined || this.#isReported ? endsAt : Math.min(endsAt, now() + SILENCE);
-    if (at < Infinity) this.timer.set(at);
-    else this.#timer?.clear();
+    this.timer.set(at);
   }
 
   // Asking.
@@ -238,7 +232,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
   #end(isGranted = false): void {
     this.settled = true;
     this.#cancellation?.end();
-    this.#timer?.clear();
+    this.timer.clear();
     this.cleanUp(isGranted);
     this.#endCommand();
   }
