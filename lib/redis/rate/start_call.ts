@@ -47,12 +47,10 @@ export function changeRate(spec: RateSpec, operation: string, change: RateChange
 export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implements StartRequest {
   within = 0;
   readonly starts: Starts;
-  /** The number of its turn, until it starts; undefined before it has one. */
+  /** The number of its turn; undefined before it has one, and once that was given back. */
   #number: number | undefined;
   /** When its turn comes, as far as it knows. */
   #askAt = 0;
-  /** The number of the turn at which it has started. */
-  #startedAs: number | undefined;
 
   static {
     exposeState(StartCall, (call) => [call.isAsking, call.timer, call.#number]);
@@ -80,7 +78,7 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
     }
     // The answer to another command may have been first.
     const { number, wait } = answer;
-    const known = this.settled ? this.#startedAs : this.#number;
+    const known = this.#number;
     if (number !== undefined && number !== known && (this.settled || known !== undefined)) this.#giveBack(number);
     else if (this.settled) return;
     else if (number !== undefined) this.#useTurn(number, wait);
@@ -114,7 +112,7 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
   /** Once it may start, so may all calls ahead of it, even if their timers are late or their clock is gone. */
   #startInOrder(): void {
     for (const call of [...this.#ahead(), this]) {
-      if (call.#number !== undefined) call.grant(true); // observers may end the sleep of others
+      if (!call.settled) call.grant(true); // observers may end the sleep of others
     }
   }
 
@@ -132,8 +130,7 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
   /** Ends its sleep, and gives its turn back unless it starts. */
   protected override cleanUp(isGranted: boolean): void {
     const number = this.#number;
-    this.#number = undefined;
-    if (isGranted) this.#startedAs = number;
+    if (!isGranted) this.#number = undefined;
     const sleepers = this.#sleepers();
     if (sleepers?.delete(this) && sleepers.size === 0) {
       sleepersOf(this.spec.namespace.store.rates).delete(this.spec.keys[0]);
