@@ -16,12 +16,11 @@ import { whenUploaded } from "./messages.ts";
 import type { Emitter, NodeRequestLike } from "./shapes.ts";
 
 /** The part of a ServerHttp2Session that is used. */
-export interface SessionLike {
+export interface SessionLike extends Emitter {
   readonly closed: boolean;
   goaway(code?: number, lastStreamId?: number): unknown;
   close(): unknown;
   destroy(): unknown;
-  once(event: string, listener: () => void): unknown;
 }
 
 /** The part of a ServerHttp2Stream that is used. */
@@ -34,9 +33,6 @@ export interface StreamLike extends Emitter {
   end(data?: string): unknown;
   on(event: string, listener: () => void): unknown;
 }
-
-/** The headers of a request, with its pseudo-headers. */
-export type StreamHeaders = Record<string, string | string[] | undefined>;
 
 const NO_ERROR = 0;
 const CANCEL = 8;
@@ -66,7 +62,7 @@ export class Http2Sessions {
 
   /** Counts a stream until it is closed, and passes it on once streams are no longer held back, or refuses it. Returns what
    * `emit` has to return. */
-  receive(stream: StreamLike, headers: StreamHeaders, pass: () => boolean): boolean {
+  receive(stream: StreamLike, headers: NodeRequestLike["headers"], pass: () => boolean): boolean {
     const { session } = stream;
     if (session !== undefined) {
       if (!this.#sessions.has(session)) this.add(session); // it is from before the server was attached

@@ -13,7 +13,7 @@ import { calmTurn } from "../calm_turn.ts";
 import type { LabelOf } from "../in_flight.ts";
 import { type AttachedServer, CHECK_EVERY, LINGER, type ShutdownState, TURN } from "../shutdown_state.ts";
 import { Http1Connections } from "./http1.ts";
-import { Http2Sessions, type SessionLike, type StreamHeaders, type StreamLike } from "./http2.ts";
+import { Http2Sessions, type SessionLike, type StreamLike } from "./http2.ts";
 import { innerServer } from "../platform/bun.ts";
 import { override } from "../override.ts";
 import type { HttpServer, Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.ts";
@@ -142,7 +142,7 @@ export class NodeServer implements AttachedServer {
         if (this.#closed !== undefined) void this.#state.pause(TURN).then(() => this.#closeListener());
         break;
       case "stream":
-        return this.#sessions.receive(first as StreamLike, second as StreamHeaders, pass);
+        return this.#sessions.receive(first as StreamLike, second as NodeRequestLike["headers"], pass);
       case "request":
       case "checkContinue":
       case "checkExpectation":
