@@ -59,7 +59,7 @@ export function detach(state: ShutdownState, target: object): void {
 function attachServer(state: ShutdownState, server: ServerLike, label: AttachOptions["label"]): () => void {
   const isNode = "emit" in server;
   const attached: AttachedServer = isNode ? new NodeServer(state, server, label) : new FetchServer(state, server);
-  const isOpen = state.listeners === "open"; // after attaching, which throws for a frozen server
+  const isOpen = !state.hasReached("calming"); // after attaching, which throws for a frozen server
   const endSearch = isNode && isOpen ? attachSiblings(state, server, label) : () => {};
   state.atEnd.add(endSearch);
   if (state.phase !== "serving") attached.begin?.();

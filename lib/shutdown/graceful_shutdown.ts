@@ -265,10 +265,9 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    */
   onShutdown(fn: (signal: AbortSignal) => unknown, label?: string): Promise<void> | undefined {
     const callback = this.#newStep(fn, label, "shutdown callback");
-    const { counts, listeners, callbacks } = this.#state;
-    if (!counts) return this.#addStep(callback);
-    if (listeners === "closed") startCallback(this.#state, callback);
-    else callbacks.push(callback);
+    if (!this.#state.counts) return this.#addStep(callback);
+    if (this.#state.hasReached("draining")) startCallback(this.#state, callback);
+    else this.#state.callbacks.push(callback);
     return undefined;
   }
 

@@ -13,23 +13,19 @@ import type { ShutdownSettings } from "./options.ts";
 import { addErrors, type ShutdownReport } from "./report.ts";
 
 /**
- * The phases in order. In each: the state of the listeners (a server that is attached while they are not open is
- * stopped), and whether work is counted.
+ * The phases in order:
+ *
+ * | phase    | time, and what happens to requests and work                                                      |
+ * | -------- | ------------------------------------------------------------------------------------------------ |
+ * | serving  | before the signal                                                                                |
+ * | delaying | during the delay                                                                                 |
+ * | calming  | requests are held back until the listeners are closed; servers that are attached now are stopped |
+ * | draining | the listeners are closed; each connection gets one last response                                 |
+ * | closed   | after the drain, while the clean-up steps run; work is no longer counted                         |
+ * | finished | the report is complete                                                                           |
  */
-const PHASES = {
-  /** Before the signal. */
-  serving: { listeners: "open", counts: true },
-  /** During the delay. */
-  delaying: { listeners: "open", counts: true },
-  /** Requests are held back until the listeners are closed. */
-  calming: { listeners: "closing", counts: true },
-  /** Each connection gets one last response. */
-  draining: { listeners: "closed", counts: true },
-  /** After the drain, while the clean-up steps run. */
-  closed: { listeners: "closed", counts: false },
-  /** The report is complete. */
-  finished: { listeners: "closed", counts: false },
-} as const;
+const PHASES = ["serving", "delaying", "calming", "draining", "closed", "finished"] as const;
+type Phase = (typeof PHASES)[number];
 
 /** An attached server. */
 export interface AttachedServer {
@@ -66,7 +62,7 @@ export interface Step {
 /** The shared state. */
 export class ShutdownState {
   // phase only moves forward. phase !== "serving" implies that `signal` has aborted or will in the same step.
-  phase: keyof typeof PHASES = "serving";
+  phase: Phase = "serving";
   /** Implies the phase "serving", for ever. */
   isDisposed = false;
   // Created on first use: Cloudflare Workers forbids it at module scope.
@@ -137,14 +133,14 @@ export class ShutdownState {
     return String(Math.ceil(this.settings.retryAfter / 1000));
   }
 
-  /** Whether work is counted. */
-  get counts(): boolean {
-    return PHASES[this.phase].counts;
+  /** Whether this phase or a later one has begun. */
+  hasReached(phase: Phase): boolean {
+    return PHASES.indexOf(this.phase) >= PHASES.indexOf(phase);
   }
 
-  /** The state of the listeners. Once they are closed, callbacks of onShutdown() are called at once. */
-  get listeners(): "open" | "closing" | "closed" {
-    return PHASES[this.phase].listeners;
+  /** Whether work is counted. */
+  get counts(): boolean {
+    return !this.hasReached("closed");
   }
 
   /**
@@ -152,7 +148,7 @@ export class ShutdownState {
    * delay.
    */
   get announces(): boolean {
-    return this.phase !== "serving" && (this.settings.delay !== 0 || this.listeners === "closed");
+    return this.phase !== "serving" && (this.settings.delay !== 0 || this.hasReached("draining"));
   }
 
   /** Whether a request that arrives now gets 503. */
