@@ -43,7 +43,8 @@ export class Streams implements Disposable {
       return refuse(503, `Too many pages are open: ${this.#mostStreams}.`, { "retry-after": "5" });
     }
     const width = Math.min(Math.max(280, Number(params.get("width")) || 800), 2000);
-    const stream = new PartStream(params.get("thing") ?? "", width, (one) => this.#openStreams.delete(one));
+    const thing = params.get("thing") ?? "";
+    const stream = new PartStream((frame) => frame.parts(thing, width), () => this.#openStreams.delete(stream));
     const response = new Response(new ReadableStream(stream), { headers });
     this.#openStreams.add(stream);
     stream.send(this.#readFrame());
@@ -69,9 +70,8 @@ export class Streams implements Disposable {
 
 /** Streams the changed parts until the page is closed. */
 class PartStream implements UnderlyingDefaultSource<Uint8Array> {
-  readonly #thing: string;
-  readonly #width: number;
-  readonly #onEnd: (stream: PartStream) => void;
+  readonly #partsOf: (frame: Frame) => Parts;
+  readonly #onEnd: () => void;
   readonly #encoder = new TextEncoder(); // one per stream, because jsdom lacks TextEncoder and may load the module
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   /** The parts that the page has. */
@@ -79,9 +79,9 @@ class PartStream implements UnderlyingDefaultSource<Uint8Array> {
   /** The number of periods in a row that ended with an unread update. */
   #unreadPeriods = 0;
 
-  constructor(thing: string, width: number, onEnd: (stream: PartStream) => void) {
-    this.#thing = thing;
-    this.#width = width;
+  /** @param partsOf Draws the parts, of which it sends those that have changed. */
+  constructor(partsOf: (frame: Frame) => Parts, onEnd: () => void) {
+    this.#partsOf = partsOf;
     this.#onEnd = onEnd;
   }
 
@@ -90,11 +90,11 @@ class PartStream implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   cancel(): void {
-    this.#onEnd(this);
+    this.#onEnd();
   }
 
   close(): void {
-    this.#onEnd(this);
+    this.#onEnd();
     this.#controller!.close();
   }
 
@@ -107,7 +107,7 @@ class PartStream implements UnderlyingDefaultSource<Uint8Array> {
 
   send(frame: Frame): void {
     this.#unreadPeriods = 0;
-    const parts = frame.parts(this.#thing, this.#width);
+    const parts = this.#partsOf(frame);
     const changed = Object.entries(parts).filter(([id, html]) => this.#sent[id as keyof Parts] !== html);
     this.#sent = parts;
     // A comment keeps proxies from closing the connection, and detects a closed one.

@@ -29,7 +29,6 @@ export class Track {
   readonly holds: Set<ObservedCall> = new Set();
   readonly waiting: Histogram = new Histogram();
   readonly holding: Histogram = new Histogram();
-  grants = 0;
   giveUps = 0;
   losses = 0;
   /** All waits that have ended, in ms. */
@@ -90,7 +89,6 @@ export class Tracks implements Observer {
 
   grant({ at, waited }: GrantEvent, call: ObservedCall): void {
     const track = this.#trackOf(call);
-    track.grants++;
     track.endWait(call, waited);
     if (call.hasWaited || !call.thing.isHeld) track.keep("waits", at, waited);
     if (call.state === "holds") track.holds.add(call);

@@ -115,9 +115,9 @@ function level(longest: number): string {
   return longest >= 10_000 ? "bad" : longest >= 1_000 ? "slow" : "";
 }
 
-function grantsHtml({ grants, giveUps, losses }: Track): string {
+function grantsHtml({ waiting, giveUps, losses }: Track): string {
   const failures = (giveUps === 0 ? "" : ` · ${giveUps} gave up`) + (losses === 0 ? "" : ` · ${losses} lost`);
-  return `${grants}${failures && `<small>${failures}</small>`}`;
+  return `${waiting.total - giveUps}${failures && `<small>${failures}</small>`}`;
 }
 
 function detailHtml(track: Track, now: number, width: number): string {
