@@ -79,21 +79,18 @@ export class Acquisition implements ObservedCall {
   readonly permits: number;
   readonly origin: Origin;
   readonly group: Group;
-  /** The registry that it belongs to. Acquisitions of a registry that was replaced are ignored. */
-  readonly registry: object;
   /** When it began to wait or to hold, on the clock of `performance.now()`. */
   since = 0;
   state: "waits" | "holds" | "ended" = "ended";
   /** False for a free acquire. */
   hasWaited = false;
 
-  constructor(id: number, resource: Resource, permits: number, origin: Origin, group: Group, registry: object) {
+  constructor(id: number, resource: Resource, permits: number, origin: Origin, group: Group) {
     this.id = id;
     this.resource = resource;
     this.permits = permits;
     this.origin = origin;
     this.group = group;
-    this.registry = registry;
   }
 
   /** Whether its grant is a hold, which ends in a release. */
@@ -118,6 +115,8 @@ export interface Group {
   readonly key: unknown;
   readonly waits: Set<Acquisition>;
   readonly holds: Set<Acquisition>;
+  /** The registry that it belongs to. Acquisitions of a registry that was replaced are ignored. */
+  readonly registry: object;
 }
 
 /** Formats a call's place with `before` ahead, as in ` at checkout.ts:41`; empty if the place is unknown. */

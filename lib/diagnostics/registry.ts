@@ -60,14 +60,14 @@ export class Registry {
   /** Returns the latest acquisition of a guard, waiter or lease. */
   acquisitionOf(call: object): Acquisition | undefined {
     const acquisition = Marked.acquisitionOf(call);
-    return acquisition?.registry === this ? acquisition : undefined;
+    return acquisition?.group.registry === this ? acquisition : undefined;
   }
 
   /** Adds an acquisition that neither waits nor holds yet. */
   add(id: number, resource: Resource, call: object, permits: number, origin: Origin): Acquisition {
     const key = resource.sharedState ?? resource;
-    const group = this.#groups.get(key) ?? { key, waits: new Set(), holds: new Set() };
-    const acquisition = new Acquisition(id, resource, permits, origin, group, this);
+    const group = this.#groups.get(key) ?? { key, waits: new Set(), holds: new Set(), registry: this };
+    const acquisition = new Acquisition(id, resource, permits, origin, group);
     Marked.mark(call, acquisition);
     return acquisition;
   }

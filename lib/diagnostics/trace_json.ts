@@ -69,7 +69,7 @@ export function drawTrace(slices: readonly Slice[], dropped: number): TraceJson 
     const { track: label, what, from, to } = slice;
     const track = tracks.get(label) ?? { label, pid: tracks.size + 1, hold: new Rows(), wait: new Rows() };
     tracks.set(label, track);
-    return { slice, pid: track.pid, tid: tidOf(what, track[what].place(from, to)) };
+    return { ...slice, pid: track.pid, tid: tidOf(what, track[what].place(from, to)) };
   });
   const traceEvents = [...[...tracks.values()].flatMap(drawNames), ...placed.map(drawSlice), ...drawArrows(placed)];
   return { traceEvents, displayTimeUnit: "ms", otherData: { dropped } };
@@ -83,8 +83,7 @@ interface Track {
   readonly wait: Rows;
 }
 
-interface Placed {
-  readonly slice: Slice;
+interface Placed extends Slice {
   readonly pid: number;
   readonly tid: number;
 }
@@ -105,24 +104,23 @@ function tidOf(what: Slice["what"], row: number): number {
   return row * 2 + (what === "hold" ? 1 : 2);
 }
 
-function drawSlice({ slice, pid, tid }: Placed): TraceEvent {
-  const { what, from, to, kind, id, end, permits, site } = slice;
+function drawSlice({ what, from, to, kind, id, end, permits, site, pid, tid }: Placed): TraceEvent {
   const args = { id, end, permits, ...(site === undefined ? {} : { site }) };
   return { ph: "X", name: what, cat: kind, ts: micros(from), dur: micros(to) - micros(from), pid, tid, args };
 }
 
 /** Draws an arrow from each release to the grants that it caused, if both are kept. */
 function drawArrows(placed: readonly Placed[]): TraceEvent[] {
-  const holds = new Map(placed.filter(({ slice }) => slice.what === "hold").map((one) => [one.slice.id, one]));
+  const holds = new Map(placed.filter(({ what }) => what === "hold").map((one) => [one.id, one]));
   return [...holds.values()].flatMap((granted) => {
-    const released = holds.get(granted.slice.causedBy ?? -1);
+    const released = holds.get(granted.causedBy ?? -1);
     if (released === undefined) return [];
-    const arrow = { name: "hand-off", cat: "hand-off", id: granted.slice.id };
+    const arrow = { name: "hand-off", cat: "hand-off", id: granted.id };
     // An arrow belongs to the slice around its time, and the end of a slice is outside it.
-    const leavesAt = Math.max(micros(released.slice.from), micros(released.slice.to) - 1);
+    const leavesAt = Math.max(micros(released.from), micros(released.to) - 1);
     return [
       { ...arrow, ph: "s", ts: leavesAt, pid: released.pid, tid: released.tid },
-      { ...arrow, ph: "f", bp: "e", ts: micros(granted.slice.from), pid: granted.pid, tid: granted.tid },
+      { ...arrow, ph: "f", bp: "e", ts: micros(granted.from), pid: granted.pid, tid: granted.tid },
     ];
   });
 }

@@ -129,7 +129,7 @@ test("metrics: disposed of twice, they count down once", () => {
 
 test("overdue: the one that is next decides when to look, and those that left are no news", () => {
   const overdue = new Overdue("waits", 100);
-  const groupOf = (key: string): Group => ({ key, waits: new Set(), holds: new Set() });
+  const groupOf = (key: string): Group => ({ key, waits: new Set(), holds: new Set(), registry: hub.registry });
   const [group, other] = [groupOf("a"), groupOf("b")];
   const waits = (since: number, { waits }: Group) => {
     const acquisition = { since } as Acquisition;
