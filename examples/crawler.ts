@@ -1,7 +1,8 @@
 /**
- * A complete crawler. Pages find pages; at most 8 requests at a time and 2 to one host, 50 starts of a host in any 100
- * ms. A host that responds with 429 is blocked until its Retry-After is over. A page that fails is tried three times.
- * Ctrl-C ends the crawl with a summary of the pages so far.
+ * A complete crawler. Pages find pages; at most 8 requests at a time and 2 to one host, about 50 starts of a host in any
+ * 100 ms: a page whose start is counted may still wait for one of the 8 requests. A host that responds with 429 is
+ * blocked until its Retry-After is over. A page that fails is tried three times. Ctrl-C ends the crawl with a summary of
+ * the pages so far.
  */
 import { KeyedRateLimiter, KeyedSemaphore, Semaphore, TaskGroup } from "@interlock/interlock";
 import process from "node:process";

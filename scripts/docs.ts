@@ -19,7 +19,8 @@ function deno(...args: string[]): void {
 function guide(): void {
   const kB = (imports: string) => `${(size(imports) / 1000).toFixed(1)} kB`;
   const sizes = `No dependencies. Lock alone ${kB("{ Lock }")}, everything local ${kB("*")}, minified and gzipped.`;
-  const load = /Loading [^.:]*/.exec(readFileSync("README.md", "utf8").replaceAll(/\s+/g, " "))![0];
+  const load =
+    /Loading [^(]*(?= \()/.exec(readFileSync("README.md", "utf8").replaceAll("`", "").replaceAll(/\s+/g, " "))![0];
   Deno.env.set("INTERLOCK_SIZES", `${sizes} ${load}.`);
   deno("run", "-A", "npm:vitepress", "build", "docs");
 }
