@@ -82,8 +82,8 @@ function toSendLater<R>(state: ShutdownState, call: Call, answer: PromiseLike<R>
   return new Promise((resolve, reject) => {
     call.onCut = () => resolve(endWhenSent<R | Response>(call, refusal(state)));
     follow(answer, (answer) => {
-      if (call.stage === "sending") return discard(answer); // it was cut
-      resolve(toSend(state, call, answer));
+      if (call.stage !== "sending") resolve(toSend(state, call, answer));
+      else if (answer instanceof Response) answer.body?.cancel().catch(() => {}); // the call was cut
     }, (error) => {
       if (call.stage !== "sending") endWhenSent(call, undefined);
       reject(error);
@@ -109,11 +109,6 @@ function endWhenSent<R>(call: Call, answer: R): R | Promise<R> {
 function refusal(state: ShutdownState): Response {
   const headers = { "connection": "close", "retry-after": state.retryAfter, "content-type": "text/plain" };
   return new Response(REFUSAL, { status: 503, headers });
-}
-
-/** Cancels the body of a response that will not be sent. */
-function discard(answer: unknown): void {
-  if (answer instanceof Response) answer.body?.cancel().catch(() => {});
 }
 
 /** Adds `Connection: close` to a response. */

@@ -155,14 +155,8 @@ export class Http1Connections {
 function onAnswered(this: Outgoing & Counted): void {
   const exchange = this[EXCHANGE]!;
   exchange.connection.remove(exchange);
-  if (exchange.request.complete) finishExchange(exchange);
-  else afterUpload(exchange.request, () => finishExchange(exchange));
-}
-
-function finishExchange(exchange: Exchange): void {
-  exchange.end();
-  // Deno's node:http (2.9) leaves the connection open if it had other requests.
-  if (exchange.announced && exchange.connection.newest === undefined) exchange.connection.socket.end();
+  if (exchange.request.complete) exchange.end();
+  else afterUpload(exchange.request, () => exchange.end());
 }
 
 /** One request. It is in its connection's chain until it is answered, behind no request that has announced the close. */
@@ -224,9 +218,12 @@ export class Exchange extends InFlight {
 
   /** Ends it: it is no longer in flight. Idempotent. */
   end(): void {
-    this.connection.remove(this);
-    this.connection.expectHead(this.request.complete);
-    this.connection.shutdown.inFlight.delete(this);
+    const { connection } = this;
+    connection.remove(this);
+    connection.expectHead(this.request.complete);
+    connection.shutdown.inFlight.delete(this);
+    // Deno's node:http (2.9) leaves the connection open if it had other requests.
+    if (this.announced && connection.newest === undefined) connection.socket.end();
   }
 }
 
