@@ -16,17 +16,11 @@ export interface RunScope {
   parent: RunScope | undefined;
 }
 
-/** An acquisition, granted or not, and the key of its group. */
-interface Note {
-  readonly id: number;
-  readonly key: unknown;
-}
-
 /** What is known of a piece of code. */
 interface Context {
   readonly run: RunScope | undefined;
-  /** Its latest acquisitions, the latest first. */
-  readonly notes: readonly Note[];
+  /** Its latest acquisitions, granted or not, each with the key of its group; the latest first. */
+  readonly notes: readonly { readonly id: number; readonly key: unknown }[];
 }
 
 interface Storage {
