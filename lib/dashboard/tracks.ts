@@ -7,7 +7,7 @@ import type { GiveUpEvent, GrantEvent, ObservedCall, Observer, ReleaseEvent } fr
 import { Histogram } from "./histogram.ts";
 
 /** A wait or hold that has ended. Times in ms on the clock of `performance.now()`. */
-interface PastCall {
+export interface PastCall {
   readonly state: "waits" | "holds";
   readonly from: number;
   readonly to: number;

@@ -8,7 +8,7 @@ import { Rows } from "../internal/rows.ts";
 import { drawHistogram } from "./histogram.ts";
 import { attribute, escape } from "./escape.ts";
 import { draw, type Row } from "./timeline.ts";
-import type { Track, Tracks } from "./tracks.ts";
+import type { PastCall, Track, Tracks } from "./tracks.ts";
 
 /** Maximum number of rows of the table, and of calls shown for a resource. */
 const MOST_ROWS = 15, MOST_CALLS = 8;
@@ -153,8 +153,6 @@ function timelineHtml(track: Track, now: number, width: number): string {
   const lanes = [...rowsOf("holds", "holder", spans), ...rowsOf("waits", "waiter", spans)];
   return `<div class="timeline">${draw({ title: track.label, lanes, from, now, width, span: SPAN })}</div>`;
 }
-
-type PastCall = Track["past"][number];
 
 function rowsOf(state: PastCall["state"], word: string, all: readonly PastCall[]): Row[] {
   const lanes: { label: string; spans: Row["spans"][number][]; marks: Row["marks"][number][] }[] = [];
