@@ -88,11 +88,16 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    */
   constructor(options?: GracefulShutdownOptions) {
     const settings = shutdownSettings(options);
+    const { signals, debounce } = settings;
     countShutdown();
     this.#state = new ShutdownState(settings);
-    warnInWorker(settings.signals);
-    this.#ignoreSignals = listenToSignals(settings.signals, (name) => this.#receive(name));
-    this.#state.atEnd.add(() => this.#leaveSignals());
+    warnInWorker(signals);
+    this.#ignoreSignals = listenToSignals(signals, (name) => this.#receive(name));
+    this.#state.atEnd.add(() => {
+      // A wrapper may forward the first signal while the process exits. That must not change the exit code.
+      if (this.#first !== undefined) ignoreWhileExiting(signals, this.#first.at + debounce - performance.now());
+      this.#ignoreSignals();
+    });
   }
 
   /**
@@ -322,13 +327,6 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
     if (state.phase === "finished") return state.addLate((async () => void await step.fn(state.forced))());
     state.steps.push(step);
     return undefined;
-  }
-
-  /** A wrapper may forward the first signal while the process exits. That must not change the exit code. */
-  #leaveSignals(): void {
-    const { signals, debounce } = this.#state.settings;
-    if (this.#first !== undefined) ignoreWhileExiting(signals, this.#first.at + debounce - performance.now());
-    this.#ignoreSignals();
   }
 
   #receive(name: string): void {

@@ -83,11 +83,6 @@ export class Http1Connections {
     for (const connection of this.open.values()) connection.endIfSilent(isBusy);
   }
 
-  /** Whether the head of a request has come in part, and its last byte less than a second ago. */
-  get isReceiving(): boolean {
-    return [...this.open.values()].some((connection) => connection.isReceiving);
-  }
-
   /** Counts a request and passes it on, or refuses it. Returns what `emit` returns. */
   receive(request: Incoming, response: Outgoing & Counted, pass: () => boolean): boolean {
     // A listener of "checkContinue" has passed it on, or it is an HTTP/2 stream, which is counted elsewhere.

@@ -114,7 +114,9 @@ export class NodeServer implements AttachedServer {
     if (hasParent()) await this.#state.pause(HANDOVER);
     // After the idle time, the remaining connections are half closed or have not finished their handshake.
     await this.#state.pause(idle + LINGER, this.#closed);
-    while (this.#connections.isReceiving && inFlight.size === 0 && !this.#state.forced.aborted) {
+    // The head of a request has come in part, and its last byte less than a second ago.
+    const isReceiving = () => [...this.#connections.open.values()].some((connection) => connection.isReceiving);
+    while (isReceiving() && inFlight.size === 0 && !this.#state.forced.aborted) {
       await this.#state.pause(CHECK_EVERY, this.#closed);
     }
     if (inFlight.size === 0) this.cut(); // a request that arrived meanwhile may take long
