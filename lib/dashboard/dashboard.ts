@@ -84,9 +84,7 @@ export function dashboard(options: DashboardOptions = {}): Dashboard {
   };
   return Object.assign(handle, {
     [DISPOSE]() {
-      observing[DISPOSE]();
-      watching[DISPOSE]();
-      streams[DISPOSE]();
+      for (const part of [observing, watching, streams]) part[DISPOSE]();
     },
   });
 }

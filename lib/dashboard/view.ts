@@ -31,8 +31,10 @@ export class Frame {
 
   constructor(tracks: Tracks, stuck: readonly Finding[]) {
     this.#tracks = tracks;
+    // By the longest wait. Short waits do not change the order, so that the table stays stable.
+    const sortKey = ({ longest }: TableRow) => longest < 1000 ? 0 : longest;
     const all = [...tracks.byLabel.values()].map((track) => ({ track, longest: longestWait(track.waits, this.#now) }))
-      .sort((a, b) => sortKey(b.longest) - sortKey(a.longest) || b.track.totalWaited - a.track.totalWaited);
+      .sort((a, b) => sortKey(b) - sortKey(a) || b.track.totalWaited - a.track.totalWaited);
     this.#topTrack = all[0]?.track;
     const count = (of: "waits" | "holds") => all.reduce((sum, { track }) => sum + track[of].size, 0);
     const numbers = [
@@ -170,11 +172,6 @@ function rowsOf(state: PastCall["state"], word: string, all: readonly PastCall[]
 function longestWait(waits: ReadonlySet<ObservedCall>, now: number): number {
   const [oldest] = waits;
   return oldest === undefined ? 0 : now - oldest.since;
-}
-
-/** Sorts by the longest wait. Short waits do not change the order, so that the table stays stable. */
-function sortKey(longest: number): number {
-  return longest < 1000 ? 0 : longest;
 }
 
 /** Formats a duration, as in `0.3 s`, `12 s` and `4 min`. */
