@@ -56,7 +56,7 @@ export function findDeadlocks(registry: Registry, until: number): Deadlock[] {
 /** Finds waits that can never end, each with the holds of the runs around it. */
 function stuckWaits(registry: Registry, until: number): Map<Acquisition, Acquisition[]> {
   const stuck = new Map<Acquisition, Acquisition[]>();
-  for (const { waits } of registry.groups) {
+  for (const { waits } of registry.groups.values()) {
     for (const wait of waits) {
       if (wait.since > until) break; // oldest first
       const holds = holdsAround(registry, wait.origin);

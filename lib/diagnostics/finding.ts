@@ -86,10 +86,9 @@ export function wrongReleaseFinding({ hold, refused, origin }: WrongRelease, now
 /** Describes a wait for its own run, or runs that wait for each other. */
 export function deadlockFinding(deadlock: Deadlock, now: number): Finding {
   const calls = deadlock.flatMap(({ hold, wait }) => [hold, wait]);
-  const [first] = deadlock as [StuckRun];
   return deadlock.length === 1
-    ? finding("self", `self-wait: ${selfWaitInWords(first, now)}`, calls, now)
-    : finding("cycle", `cycle: ${cycleInWords(deadlock, first.wait, now)}`, calls, now);
+    ? finding("self", `self-wait: ${selfWaitInWords(deadlock[0]!, now)}`, calls, now)
+    : finding("cycle", `cycle: ${cycleInWords(deadlock, now)}`, calls, now);
 }
 
 function selfWaitInWords({ hold, wait }: StuckRun, now: number): string {
@@ -97,13 +96,13 @@ function selfWaitInWords({ hold, wait }: StuckRun, now: number): string {
     `${timeOfDay(wait, now)}, inside of the run that has held it for ${age(hold, now)}${atSite(hold, ", acquired at")}`;
 }
 
-function cycleInWords(deadlock: Deadlock, first: Acquisition, now: number): string {
+function cycleInWords(deadlock: Deadlock, now: number): string {
   const runs = deadlock.map(({ hold, wait }) => {
     const held = `one has held ${hold.thing.label} for ${age(hold, now)}${atSite(hold, ", acquired at")}`;
     return `\n  ${held}, and has waited for ${wait.thing.label} for ${age(wait, now)}${atSite(wait)}`;
   });
-  const latest = deadlock.reduce((last, { wait }) => wait.since > last.since ? wait : last, first);
-  return `${deadlock.length} runs wait for each other since ${timeOfDay(latest, now)}:${runs.join("")}`;
+  const since = Math.max(...deadlock.map(({ wait }) => wait.since));
+  return `${deadlock.length} runs wait for each other since ${timeOfDay({ since }, now)}:${runs.join("")}`;
 }
 
 function finding(kind: Finding["kind"], message: string, acquisitions: readonly Acquisition[], now: number): Finding {
@@ -122,7 +121,7 @@ function age({ since }: Acquisition, now: number): string {
 }
 
 /** The time of day at which it began. */
-function timeOfDay({ since }: Acquisition, now: number): string {
+function timeOfDay({ since }: Pick<Acquisition, "since">, now: number): string {
   return new Date(Date.now() - (now - since)).toTimeString().slice(0, 8);
 }
 

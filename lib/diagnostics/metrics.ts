@@ -85,7 +85,9 @@ const BOUNDARIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
  * ```
  */
 export function metrics(meter: MeterLike, options: MetricsOptions = {}): Disposable {
-  checkMeter(meter);
+  const { createHistogram, createUpDownCounter, createCounter } = (meter ?? {}) as Partial<MeterLike>;
+  const isMeter = [createHistogram, createUpDownCounter, createCounter].every((one) => typeof one === "function");
+  must(isMeter, "meter", 'be an OpenTelemetry Meter, such as provider.getMeter("interlock")', meter);
   checkOptions(options);
   const { name: nameOf = (name: string) => name } = options;
   checkFunction(nameOf, "name");
@@ -152,7 +154,7 @@ class Instruments implements Listener {
 
   giveUp({ waited, outcome }: GiveUpEvent, acquisition: Acquisition): void {
     const attributes = this.#attributesOf(acquisition.resource);
-    const withEnd = withOutcome(attributes, outcome);
+    const withEnd = { ...attributes, "interlock.outcome": outcome };
     if (acquisition.hasWaited) this.#waiters.add(-1, attributes);
     this.#giveUps.add(1, withEnd);
     this.#waits.record(waited / 1000, withEnd);
@@ -165,16 +167,7 @@ class Instruments implements Listener {
   release({ held, outcome }: ReleaseEvent, acquisition: Acquisition): void {
     const attributes = this.#attributesOf(acquisition.resource);
     this.#holders.add(-1, attributes);
-    this.#holds.record(held / 1000, outcome === undefined ? attributes : withOutcome(attributes, outcome));
+    const withEnd = outcome === undefined ? attributes : { ...attributes, "interlock.outcome": outcome };
+    this.#holds.record(held / 1000, withEnd);
   }
-}
-
-function withOutcome(attributes: Record<string, string>, outcome: string): Record<string, string> {
-  return { ...attributes, "interlock.outcome": outcome };
-}
-
-function checkMeter(meter: MeterLike): void {
-  const { createHistogram, createUpDownCounter, createCounter } = (meter ?? {}) as Partial<MeterLike>;
-  const isMeter = [createHistogram, createUpDownCounter, createCounter].every((one) => typeof one === "function");
-  must(isMeter, "meter", 'be an OpenTelemetry Meter, such as provider.getMeter("interlock")', meter);
 }

@@ -36,25 +36,21 @@ class Marked extends SameObject {
 const MOST_REFUSED = 100;
 
 export class Registry {
-  readonly #groups = new Map<unknown, Group>();
+  /** The groups with a waiter or a holder, by their keys. */
+  readonly groups: Map<unknown, Group> = new Map();
   /** The latest acquisitions that have ended without a grant, by id. */
   readonly #refused = new Map<number, Acquisition>();
 
-  /** The groups with a waiter or a holder. */
-  get groups(): Iterable<Group> {
-    return this.#groups.values();
-  }
-
   /** All acquisitions that wait or hold: for each group its holders, then its waiters, the oldest first. */
   *present(): Iterable<Acquisition> {
-    for (const { holds, waits } of this.groups) {
+    for (const { holds, waits } of this.groups.values()) {
       yield* holds;
       yield* waits;
     }
   }
 
   groupOf(resource: Resource): Group | undefined {
-    return this.#groups.get(resource.sharedState ?? resource);
+    return this.groups.get(resource.sharedState ?? resource);
   }
 
   /** Returns the latest acquisition of a guard, waiter or lease. */
@@ -66,7 +62,7 @@ export class Registry {
   /** Adds an acquisition that neither waits nor holds yet. */
   add(id: number, resource: Resource, call: object, permits: number, origin: Origin): Acquisition {
     const key = resource.sharedState ?? resource;
-    const group = this.#groups.get(key) ?? { key, waits: new Set(), holds: new Set(), registry: this };
+    const group = this.groups.get(key) ?? { key, waits: new Set(), holds: new Set(), registry: this };
     const acquisition = new Acquisition(id, resource, permits, origin, group);
     Marked.mark(call, acquisition);
     return acquisition;
@@ -97,8 +93,8 @@ export class Registry {
     acquisition.since = now;
     acquisition.hasWaited ||= state === "waits";
     if (state !== "ended") group[state].add(acquisition);
-    if (group.waits.size + group.holds.size > 0) this.#groups.set(group.key, group);
-    else this.#groups.delete(group.key);
+    if (group.waits.size + group.holds.size > 0) this.groups.set(group.key, group);
+    else this.groups.delete(group.key);
     return lasted;
   }
 }

@@ -45,11 +45,11 @@ export class Search {
    */
   take(now: number, due = now, most?: number): Finding[] {
     const prefix = due > now ? "the process ends while " : "";
-    const mayBeDeadlocked = this.#waitsInRuns.takeNew(hub.registry.groups, due).length > 0;
+    const mayBeDeadlocked = this.#waitsInRuns.takeNew(hub.registry.groups.values(), due).length > 0;
     const deadlocks = mayBeDeadlocked ? this.#deadlocks(now, due) : [];
     const withoutDeadlocked = (all: Acquisition[]) => all.filter((one) => !this.#deadlocked.has(one));
-    const waits = withoutDeadlocked(this.#longWaits.takeNew(hub.registry.groups, due, most));
-    const holds = withoutDeadlocked(this.#longHolds.takeNew(hub.registry.groups, now, most));
+    const waits = withoutDeadlocked(this.#longWaits.takeNew(hub.registry.groups.values(), due, most));
+    const holds = withoutDeadlocked(this.#longHolds.takeNew(hub.registry.groups.values(), now, most));
     return [
       ...deadlocks,
       ...waits.map((one) => longWait(one, now, prefix)),

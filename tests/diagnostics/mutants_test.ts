@@ -82,7 +82,7 @@ test("snapshot: a thing is forgotten with its last call, and known again with th
     assert.deepEqual(snapshot().map(({ holders, waiters }) => [holders.length, waiters.length]), [[1, 0]]);
     (await waiting).release();
     assert.deepEqual(snapshot(), []);
-    assert.deepEqual([...hub.registry.groups], []);
+    assert.deepEqual([...hub.registry.groups.values()], []);
   }
 });
 
