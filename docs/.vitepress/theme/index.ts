@@ -1,4 +1,4 @@
-/** The default theme with the README's first example, the install commands, the sizes and the picture beside the headline. */
+/** The default theme with the README's first example, the install commands and the sizes beside the headline, and the picture below it. */
 import { h } from "vue";
 import { useData } from "vitepress";
 import DefaultTheme from "vitepress/theme";
@@ -33,11 +33,12 @@ const Example = () => {
     h("pre", h("code", highlighted(code))),
     h("pre", h("code", installs)),
     h("p", sizes),
-    h("img", { src: picture, alt: "Six calls for three keys: calls with the same key take turns, and keys do not wait for each other" }),
   ]);
 };
 
+const Picture = () => h("img", { class: "turns", src: picture, alt: "Six orders of three users: orders of one user take turns, and users do not wait for each other" });
+
 export default {
   extends: DefaultTheme,
-  Layout: () => h(DefaultTheme.Layout, null, { "home-hero-image": () => h(Example) }),
+  Layout: () => h(DefaultTheme.Layout, null, { "home-hero-image": () => h(Example), "home-hero-actions-after": () => h(Picture) }),
 };
