@@ -12,13 +12,8 @@ import { findDeadlocks } from "./deadlock.ts";
 import { deadlockFinding, type Finding, longHold, longWait } from "./finding.ts";
 import { hub } from "./hub.ts";
 
-/** Times in ms after which an acquisition is found, as in the options of `watchdog`. */
-export interface Limits {
-  readonly waited: number;
-  readonly held: number;
-  /** For a wait in a deadlock, with its own hold or with other runs. */
-  readonly self: number;
-}
+/** Times in ms after which an acquisition is found, as in the options of `watchdog`; `self` is for a wait in a deadlock. */
+export type Limits = Readonly<Record<"waited" | "held" | "self", number>>;
 
 export class Search {
   readonly #longWaits: Overdue;
