@@ -96,11 +96,9 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * @throws {TimeoutError} The time is over; `cause` is the connection's error if there is one.
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither `signal` nor `timeout` is given.
    */
-  acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {
-    return promiseTry(() => {
-      checkOptions(options, "be an object such as { permits }");
-      return acquire(this.#weighing(options?.permits), options);
-    });
+  async acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {
+    checkOptions(options, "be an object such as { permits }");
+    return await acquire(this.#weighing(options?.permits), options);
   }
 
   /**
