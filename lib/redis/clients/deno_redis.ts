@@ -7,7 +7,7 @@
 import { must } from "../../internal/check.ts";
 import { onceFor } from "../../internal/once.ts";
 import { checkClient, refuse } from "./adapter.ts";
-import type { Backend } from "./backend.ts";
+import type { Backend, OwnBackend } from "./backend.ts";
 import { type DenoRedisSubscriber, Subscriptions } from "./deno_subscriptions.ts";
 import { MainConnection } from "./main_connection.ts";
 
@@ -71,11 +71,10 @@ const withPush = onceFor((client: DenoRedisClient) =>
 const subscriptionsOf = onceFor((subscriber: DenoRedisSubscriber) => new Subscriptions(subscriber));
 
 function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
-  let connections = 0;
   let isReconnecting = false;
   const main = new MainConnection();
   client.addEventListener?.("connect", () => {
-    connections++;
+    backend.losses!++;
     main.begun();
     isReconnecting = false;
     subscriptions?.move(); // it may be another server now
@@ -95,14 +94,12 @@ function make(client: DenoRedisClient, subscriptions?: Subscriptions): Backend {
     return answer;
   };
   const commands = pipeline ?? client;
-  const backend: Backend = {
+  const backend: OwnBackend = {
     evalsha: (sha, keys, args) => reply(commands.evalsha(sha, keys, args)),
     eval: (script, keys, args) => reply(commands.eval(script, keys, args)),
     ...subscriptions && { subscribe: subscriptions.subscribe },
     library: "jsr:@db/redis",
-    get losses() {
-      return connections;
-    },
+    losses: 0,
     get connection() {
       return main.present;
     },

@@ -144,7 +144,6 @@ function heldBackError({ delayQueue }: Connection): UnansweredError | undefined 
 function noteLosses(connection: Connection, main: MainConnection, onLoss: () => void): void {
   if (connection.isCluster === true) return void connection.on("-node", onLoss);
   let isUp = connection.status === "ready";
-  let wasLost = false;
   connection.on("connecting", () => main.begun());
   // ioredis sends the commands that have waited as soon as it has read the last answer to its greeting, before its event.
   // Each part of an answer may be the last one.
@@ -155,12 +154,11 @@ function noteLosses(connection: Connection, main: MainConnection, onLoss: () => 
   });
   connection.on("ready", () => {
     isUp = true;
-    if (wasLost) main.moved.call();
+    main.moved.call(); // the first one finds no subscription: waiters begin them once the server has answered
   });
   connection.on("close", () => {
     if (!isUp) return; // it has failed to connect
     isUp = false;
-    wasLost = true;
     main.lost();
     onLoss();
   });
