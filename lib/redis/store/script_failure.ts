@@ -14,17 +14,14 @@ const NO_CLUSTER_CLIENT =
 /** Interprets a script's error, which has no arguments; `keys` are the keys passed to it, the state first. */
 export function scriptFailure(error: unknown, source: string, keys: readonly string[], cluster: boolean): unknown {
   const message = messageOf(error);
-  const options = { cause: error };
-  const failure = (words: string, Failure = StateError) => new Failure(`${words} (${message})`, options);
+  const failure = (words: string, Failure = StateError) => new Failure(`${words} (${message})`, { cause: error });
   if (/^-?(TRYAGAIN|ASK|MOVED)\b|Cluster redirections.*\b(TRYAGAIN|ASK|MOVED)\b|non local key/.test(message)) {
     return cluster ? failure("the slot of this name is being moved", SlotMovingError) : failure(NO_CLUSTER_CLIENT);
   }
   // ioredis has used up its retries; node-redis finds no node for the slot.
   if (/Cluster redirections.*\bCLUSTERDOWN\b/.test(message) || (cluster && /undefined.*\bmaster\b/.test(message))) {
-    return new PassingError(
-      "the cluster is down (CLUSTERDOWN), or no node of it serves the slot of this name",
-      options,
-    );
+    const words = "the cluster is down (CLUSTERDOWN), or no node of it serves the slot of this name";
+    return new PassingError(words, { cause: error });
   }
   const line = source.split("\n")[Number(/@?user_script:\s*(\d+)/.exec(message)?.[1] ?? 0) - 1] ?? "";
   const commands = [...line.matchAll(/call\('([A-Z]+)'/g)].map(([, name]) => name);
