@@ -34,7 +34,8 @@ export function acquireOnce(spec: ResourceSpec, adopts?: string): Promise<Lease 
 
 /** The object itself is the hook's `call` for this acquisition and its lease. */
 class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> implements AcquireRequest, Grant, Listener {
-  readonly id: string;
+  readonly id: string = this.spec.namespace.store.ids.next();
+  readonly queue: string = this.spec.keys[0];
   readonly adopts: string | undefined;
   /** Its position in the queue; 0 before the first answer. */
   position = 0;
@@ -51,14 +52,9 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
 
   constructor(spec: ResourceSpec, limits: WaitOptions | undefined, adopts?: string) {
     super(spec, spec.weight, limits, spec.settings.ttl);
-    this.id = spec.namespace.store.ids.next();
     this.adopts = adopts;
     this.retries ||= adopts !== undefined;
     this.begin(limits?.signal);
-  }
-
-  get queue(): string {
-    return this.spec.keys[0];
   }
 
   // Asking.
