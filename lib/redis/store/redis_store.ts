@@ -5,7 +5,6 @@
  * @module
  */
 import { warn } from "../../internal/platform.ts";
-import type { Backend } from "../clients/backend.ts";
 import { messageOf, SlotMovingError } from "../errors.ts";
 import type { Holder, Inspection } from "../inspect.ts";
 import { adopt, renew, verify } from "../scripts/holds.ts";
@@ -29,23 +28,16 @@ type ReleasePurpose = "" | "late" | "force" | "serve" | "wake";
 
 export class RedisStore extends ScriptRunner implements Store {
   /** The client with the name of its library, for warnings. */
-  readonly #describedClient: string;
+  readonly #describedClient = `this client (${this.backend.library ?? "a backend of your own"})`;
   /** The codes of its warnings so far. */
   readonly #warned = new Set<string>();
   readonly rates: RateStore = redisRates(this);
-  readonly subscribe: Store["subscribe"];
-
-  constructor(backend: Backend) {
-    super(backend);
-    this.#describedClient = `this client (${backend.library ?? "a backend of your own"})`;
-    if (backend.subscribe === undefined) return;
-    this.subscribe = async ({ receive, resumed, ended }, prefix) => {
-      const onMessage = (message: string) => readPush(message, receive);
-      const stop = await backend.subscribe!(channelsOf(prefix) + this.ids.process, onMessage, resumed, ended);
-      this.#warned.delete(SUBSCRIPTION_CODE);
-      return stop;
-    };
-  }
+  readonly subscribe: Store["subscribe"] = this.backend.subscribe && (async ({ receive, resumed, ended }, prefix) => {
+    const onMessage = (message: string) => readPush(message, receive);
+    const stop = await this.backend.subscribe!(channelsOf(prefix) + this.ids.process, onMessage, resumed, ended);
+    this.#warned.delete(SUBSCRIPTION_CODE);
+    return stop;
+  });
 
   warnSlow(refused: string): void {
     const words = `The Redis user of ${this.#describedClient} may not ${refused}: ${SLOW_WORDS}`;
