@@ -52,8 +52,11 @@ export const GAP_SPREAD = 3000;
 
 // Commands.
 
-/** Maximum wait for a command, however long the ttl: the next attempt may use another connection. */
-const LONGEST_COMMAND = 5000;
+/**
+ * Maximum wait for a command, however long the ttl: the next attempt may use another connection. Also the wait for a
+ * command for which no queued call waits, and for the first confirmation of a subscription.
+ */
+export const LONGEST_COMMAND = 5000;
 
 /** Time limit of a command, a third of the ttl: two more fit in before a lease ends. */
 export function commandLimit(ttl: number, least: number): number {
@@ -65,9 +68,6 @@ export function commandLimit(ttl: number, least: number): number {
  * a connection.
  */
 export const LEAST_LIMIT = { acquire: 1000, renew: 100, release: 250 } as const;
-
-/** Time limit of a command for which no queued call waits, and of the first command of a process. */
-export const SINGLE_COMMAND = LONGEST_COMMAND;
 
 /**
  * A shorter silence says nothing about the connection; it is the minimum of all limits. Observers see the call of a

@@ -6,7 +6,7 @@
 import { explain } from "../errors.ts";
 import type { CallSpec } from "../resource_spec.ts";
 import { Command } from "../store/commands.ts";
-import { SINGLE_COMMAND } from "../times.ts";
+import { LONGEST_COMMAND } from "../times.ts";
 
 type Send<T> = (command: Command) => Promise<T>;
 
@@ -18,6 +18,6 @@ export function within<T>({ namespace: { store } }: CallSpec, limit: number, sen
 }
 
 /** Sends a command, and describes its failure. */
-export function sendSingle<T>(spec: CallSpec, operation: string, send: Send<T>, limit = SINGLE_COMMAND): Promise<T> {
+export function sendSingle<T>(spec: CallSpec, operation: string, send: Send<T>, limit = LONGEST_COMMAND): Promise<T> {
   return within(spec, limit, send).catch((error) => Promise.reject(explain(operation, error)));
 }

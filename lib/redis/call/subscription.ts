@@ -12,7 +12,7 @@ import { exposeState } from "../../internal/state.ts";
 import { Timer } from "../../internal/timer.ts";
 import { codeOf, messageOf } from "../errors.ts";
 import type { Store, Unsubscribe } from "../store/store.ts";
-import { GAP_SPREAD, LINGER, now, SINGLE_COMMAND, SUBSCRIPTIONS_APART, UNSUBSCRIBED_AFTER } from "../times.ts";
+import { GAP_SPREAD, LINGER, LONGEST_COMMAND, now, SUBSCRIPTIONS_APART, UNSUBSCRIBED_AFTER } from "../times.ts";
 
 /** A waiter to notify. */
 export interface Listener {
@@ -152,7 +152,7 @@ export class Subscription {
 
   #begin(): void {
     if (this.#current !== undefined || this.#isUnavailable || now() < this.#notBefore) return;
-    const attempt = this.#current = { until: now() + SINGLE_COMMAND * 2 ** this.#unconfirmed };
+    const attempt = this.#current = { until: now() + LONGEST_COMMAND * 2 ** this.#unconfirmed };
     this.#unsubscribedSince = Math.min(this.#unsubscribedSince, now());
     const listener = {
       receive: (id: string, fence: number) => this.#listeners.get(id)?.granted(fence),
