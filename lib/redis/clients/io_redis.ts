@@ -213,31 +213,20 @@ function clusterSubscriber(cluster: Connection): Subscribe {
   };
 }
 
-/** Maximum number of commands in one write, so that the server can begin while the rest is being written. */
-const MOST = 16;
-
-/**
- * Combines the commands of one turn of the event loop into few writes; ioredis makes a system call for each command.
- * Invariant: a stream that was corked here is uncorked in the same turn.
- */
+/** Combines the commands of one turn of the event loop into one write; ioredis makes a system call for each command. */
 export class Cork {
-  // #stream is corked, for #count commands so far
+  /** The stream that is corked until the end of this turn. */
   #stream: Stream | undefined;
-  #count = 0;
 
   /** Call it before each command, with the stream to which the command will be written. */
   hold(stream: Stream | null | undefined): void {
-    if (this.#stream !== undefined && (this.#stream !== stream || ++this.#count > MOST)) this.#uncork(this.#stream);
-    if (this.#stream !== undefined || !stream?.cork) return;
+    if (!stream?.cork || stream === this.#stream) return;
     this.#stream = stream;
-    this.#count = 1;
     stream.cork();
-    void Promise.resolve().then(() => this.#uncork(stream)); // a fake `queueMicrotask` would hold the commands back
-  }
-
-  #uncork(stream: Stream): void {
-    if (this.#stream !== stream) return;
-    this.#stream = undefined;
-    stream.uncork?.();
+    // A fake `queueMicrotask` would hold the commands back.
+    void Promise.resolve().then(() => {
+      this.#stream = undefined;
+      stream.uncork?.(); // as often as it was corked
+    });
   }
 }
