@@ -4,7 +4,7 @@
  * @module
  */
 import { UnansweredError, withoutArguments } from "../errors.ts";
-import { adapter, checkClient, checkPush } from "./adapter.ts";
+import { adapter, checkClient, checkPush, refuse } from "./adapter.ts";
 import type { Backend, ClientOptions, OwnBackend, Subscribe } from "./backend.ts";
 import { type Emitter, MainConnection, orEnd } from "./main_connection.ts";
 
@@ -60,7 +60,8 @@ export function ioRedis(client: IoRedisClient, options?: ClientOptions): Backend
 }
 
 const backendOf = adapter((client: IoRedisClient, push): Backend => {
-  checkClient(client, ["evalsha", "eval", "on", "disconnect"], "npm:ioredis"); // redis 3 has no disconnect
+  checkClient(client, ["evalsha", "eval", "on"], "npm:ioredis");
+  if ("send_command" in client && !("status" in client)) refuse(client, "npm:ioredis"); // redis 3 has the same methods
   checkPush(client, push, ["duplicate"]);
   const connection = client as unknown as Connection;
   const cluster = connection.isCluster === true;

@@ -13,7 +13,7 @@ const UPSTASH = "a client of @upstash/redis, which has no connection: use anothe
 /** Not quoted in an error: it may contain a password. */
 const SERVER_URL = "the URL of a server: pass a client that connects to it";
 
-/** Members that a value has, and its description with the remedy; the most specific shapes first. */
+/** Members that a value has or lacks ("!"), and its description with the remedy; the most specific shapes first. */
 const shapes: readonly (readonly [members: string, description: string])[] = [
   ["then catch", "a promise: await it first"],
   ["createClient", A_MODULE],
@@ -21,8 +21,8 @@ const shapes: readonly (readonly [members: string, description: string])[] = [
   ["evalsha eval onClose", "a backend, as adapters return it: pass it to the constructor as it is"],
   ["isPipeline", A_PIPELINE],
   ["execAsPipeline", A_PIPELINE],
-  ["evalSha isOpen destroy", "a client of npm:redis: use nodeRedis(client)"],
-  ["evalSha isOpen", "a client of npm:redis 4: install redis 5 or newer"],
+  ["evalSha disconnect !destroy", "a client of npm:redis 4: install redis 5 or newer"],
+  ["evalSha isOpen", "a client of npm:redis: use nodeRedis(client)"],
   ["evalsha duplicate status", "a client of npm:ioredis: use ioRedis(client)"],
   ["send_command", "a client of npm:redis 3 or older: install redis 5 or newer and use nodeRedis(client)"],
   ["send duplicate onclose", "a RedisClient of Bun: use bunRedis(client)"],
@@ -35,8 +35,12 @@ const shapes: readonly (readonly [members: string, description: string])[] = [
 export function recognize(client: unknown): string | undefined {
   if (typeof client === "string" && /:\/\/|@/.test(client)) return SERVER_URL;
   if ((typeof client !== "object" && typeof client !== "function") || client === null) return undefined;
-  const [, description] = shapes.find(([members]) => members.split(" ").every((member) => member in client)) ?? [];
+  const [, description] = shapes.find(([members]) => hasMembers(client, members)) ?? [];
   return description ?? (typeof client === "function" ? A_FUNCTION : undefined);
+}
+
+function hasMembers(client: object, members: string): boolean {
+  return members.split(" ").every((member) => member.startsWith("!") ? !(member.slice(1) in client) : member in client);
 }
 
 export function hasMethods(value: unknown, methods: readonly string[]): boolean {

@@ -6,7 +6,7 @@
  */
 import { must } from "../../internal/check.ts";
 import { StateError } from "../errors.ts";
-import { adapter, checkClient, checkPush } from "./adapter.ts";
+import { adapter, checkClient, checkPush, refuse } from "./adapter.ts";
 import type { Backend, ClientOptions, OwnBackend, Subscribe } from "./backend.ts";
 import { type Emitter, MainConnection } from "./main_connection.ts";
 
@@ -63,7 +63,8 @@ const LIBRARY = "npm:redis";
 const NOT_CONNECTED = "the client is not connected; call `await client.connect()` first";
 
 const backendOf = adapter((client: NodeRedisClient, push): Backend => {
-  checkClient(client, ["evalSha", "eval", "on", "destroy"], LIBRARY); // version 4 has no destroy
+  checkClient(client, ["evalSha", "eval", "on"], LIBRARY);
+  if ("disconnect" in client && !("destroy" in client)) refuse(client, LIBRARY); // version 4
   // Only a cluster lists masters, only a Sentinel client knows Sentinels, and only a pool counts clients.
   const [isCluster, isSentinel] = ["masters" in client, "getSentinelNode" in client];
   const isSingle = !isCluster && !isSentinel && !("totalClients" in client);
