@@ -1,6 +1,6 @@
 /**
- * Several holds as one, acquired in an order common to all callers. Invariant: a call has all holds of its list, or gives
- * back those that it has.
+ * Several holds as one, acquired in an order common to all callers. Invariant: a call has all holds of its list, or
+ * gives back those that it has.
  *
  * @module
  */

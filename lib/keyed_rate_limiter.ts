@@ -50,8 +50,8 @@ export interface KeyedRateLimiterBudget<K> {
  * ```
  */
 export class KeyedRateLimiter<K = string | number | bigint | symbol> {
-  // Every key that is not idle has an entry. More than FEW entries imply that #timer is set, which removes idle keys one
-  // to two intervals after their first starts.
+  // Every key that is not idle has an entry. More than FEW entries imply that #timer is set, which removes idle keys
+  // one to two intervals after their first starts.
   readonly #entries = new Map<K, StartQueue>();
   readonly #shared: Budgets;
   /** The queue of a key that was never used, which a change of the limits changes, too. */

@@ -291,8 +291,8 @@ export class Queue<T> implements AsyncIterable<T> {
   }
 
   /**
-   * Iterates as `for await (const item of queue)` does, with limits for each wait of the loop. In a {@linkcode TaskGroup},
-   * pass `{ signal: group.signal }`: the loop ends when another task fails, as in asyncio.
+   * Iterates as `for await (const item of queue)` does, with limits for each wait of the loop. In a {@linkcode
+   * TaskGroup}, pass `{ signal: group.signal }`: the loop ends when another task fails, as in asyncio.
    *
    * **Fairness**: as in {@linkcode Queue.get}.
    *

@@ -1,6 +1,6 @@
 /**
- * Rate limits in one process: the public class over a start queue. Invariant: no call starts that would exceed the limit
- * of a window.
+ * Rate limits in one process: the public class over a start queue. Invariant: no call starts that would exceed the
+ * limit of a window.
  *
  * @module
  */
@@ -30,8 +30,8 @@ export interface RateBudget {
   /** Length of the window, or the time in which an empty bucket fills up; milliseconds, more than 0. */
   readonly interval: number;
   /**
-   * How starts are counted. "window": never more than `limit` starts in any window of `interval` milliseconds. "bucket": a
-   * token bucket, which holds `limit` permits, is full at first, and gets one back every `interval / limit`
+   * How starts are counted. "window": never more than `limit` starts in any window of `interval` milliseconds.
+   * "bucket": a token bucket, which holds `limit` permits, is full at first, and gets one back every `interval / limit`
    * milliseconds: bursts of up to `limit`, then even starts. Default: "window", or the `kind` of the limiter's options.
    */
   readonly kind?: "window" | "bucket" | undefined;

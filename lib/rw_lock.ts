@@ -1,5 +1,6 @@
 /**
- * Many readers or one writer: the maximum number of permits and one queue. A reader takes one permit, a writer takes all.
+ * Many readers or one writer: the maximum number of permits and one queue. A reader takes one permit, a writer takes
+ * all.
  *
  * @module
  */

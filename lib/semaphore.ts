@@ -1,6 +1,6 @@
 /**
- * A number of permits and a queue, with an upper bound in BoundedSemaphore. Invariant: the first waiter wants more permits
- * than are free.
+ * A number of permits and a queue, with an upper bound in BoundedSemaphore. Invariant: the first waiter wants more
+ * permits than are free.
  *
  * @module
  */

@@ -129,7 +129,10 @@ export class SingleFlight<K = string | number | bigint | symbol> {
   }
 }
 
-/** One run and its callers. It is in the map until it has ended, or was abandoned or forgotten; until then it has callers. */
+/**
+ * One run and its callers. It is in the map until it has ended, or was abandoned or forgotten; until then it has
+ * callers.
+ */
 class Flight implements Served {
   readonly callers = new WaitQueue<unknown>(this);
   readonly #target: WaitedFor;

@@ -50,7 +50,10 @@ export interface ObservedThing {
   readonly isHeld: boolean;
   /** Whether it may be held in other processes. */
   readonly isRemote: boolean;
-  /** Its name in messages: `lock "orders"`, `lock "users" for key 42`, or `lock #3` for the third resource without a name. */
+  /**
+   * Its name in messages: `lock "orders"`, `lock "users" for key 42`, or `lock #3` for the third resource without a
+   * name.
+   */
   readonly label: string;
 }
 

@@ -30,11 +30,9 @@ nameError(DeadlockError, "DeadlockError");
 
 /** Finds each cycle among the waits that began by `until`, once. */
 export function findDeadlocks(registry: Registry, until: number): Deadlock[] {
-  const stuck = stuckWaits(registry, until);
+  const stuck = stuckWaits(registry, until); // each with the holds of the runs around it
   const waitInside = new Map<Acquisition, Acquisition>(); // for each hold, a wait inside its run
-  for (const [wait, enclosingHolds] of stuck) {
-    for (const hold of enclosingHolds) if (!waitInside.has(hold)) waitInside.set(hold, wait);
-  }
+  for (const [wait, holds] of stuck) for (const hold of holds) if (!waitInside.has(hold)) waitInside.set(hold, wait);
   const visited = new Set<Acquisition>();
   return [...stuck.keys()].flatMap((start) => {
     const path: StuckRun[] = []; // each wait with the hold that it waits for

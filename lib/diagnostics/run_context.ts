@@ -7,7 +7,8 @@
 import { builtin } from "../internal/platform.ts";
 
 // Before Node 24, a store lives as long as every promise made under it. An unread stack keeps the promises of its async
-// frames. So a store holds neither a stack nor an acquisition: they would form a chain from each call to the one before.
+// frames. So a store holds neither a stack nor an acquisition: they would form a chain from each call to the one
+// before.
 
 /** The function of one `run`, and the `run` around it. */
 export interface RunScope {

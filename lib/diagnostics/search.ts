@@ -12,7 +12,9 @@ import { findDeadlocks } from "./deadlock.ts";
 import { deadlockFinding, type Finding, longHold, longWait } from "./finding.ts";
 import { hub } from "./hub.ts";
 
-/** Times in ms after which an acquisition is found, as in the options of `watchdog`; `self` is for a wait in a deadlock. */
+/**
+ * Times in ms after which an acquisition is found, as in the options of `watchdog`; `self` is for a wait in a deadlock.
+ */
 export type Limits = Readonly<Record<"waited" | "held" | "self", number>>;
 
 export class Search {

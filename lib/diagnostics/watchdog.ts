@@ -21,8 +21,8 @@ export interface WatchdogOptions {
   /** How long a hold may last, in ms. Default: 10,000. */
   readonly held?: number | undefined;
   /**
-   * How long a wait in a deadlock may last, in ms. Default: 1,000. With "reject", a call that would wait for a hold of its own
-   * `run` rejects at once with a {@linkcode DeadlockError}; other deadlocks are reported after 1,000 ms.
+   * How long a wait in a deadlock may last, in ms. Default: 1,000. With "reject", a call that would wait for a hold of
+   * its own `run` rejects at once with a {@linkcode DeadlockError}; other deadlocks are reported after 1,000 ms.
    */
   readonly self?: number | "reject" | undefined;
   /** Whether to record callers' files and lines, by a stack trace for each wait and each hold. Default: true. */

@@ -13,8 +13,8 @@ import { timersEndWithRequest } from "./platform.ts";
  */
 export interface Resource {
   /**
-   * As in the events: "lock", "semaphore", "reader", "key", "pool", "redis-lock", … Empty for inner waits, which are not
-   * reported.
+   * As in the events: "lock", "semaphore", "reader", "key", "pool", "redis-lock", … Empty for inner waits, which are
+   * not reported.
    */
   readonly kind: string;
   /** The user's name for it. */

@@ -76,8 +76,8 @@ interface Events {
 let events: Events | undefined;
 
 /**
- * Creates a controller whose signal is passed to functions of the user, without Node 20's leak warning from the eleventh
- * listener on.
+ * Creates a controller whose signal is passed to functions of the user, without Node 20's leak warning from the
+ * eleventh listener on.
  */
 export function sharedController(): AbortController {
   const controller = new AbortController();

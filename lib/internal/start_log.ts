@@ -42,7 +42,9 @@ export interface StartLog {
 /** A list up to this length is copied rather than pushed to: V8 adds room for 16 more then. */
 const FEW = 16;
 
-/** Times and numbers of starts in a flat list: its array literal takes a quarter of the memory of two arrays that grow. */
+/**
+ * Times and numbers of starts in a flat list: its array literal takes a quarter of the memory of two arrays that grow.
+ */
 type TimesAndCounts = number[];
 
 export class WindowLog implements StartLog {

@@ -71,8 +71,8 @@ function logOf(quota: Quota): StartLog {
 }
 
 export class StartQueue {
-  // waiters.size > 0 implies that `timer` is set for the first waiter, by the clock of `budgets`. There may be one queue for
-  // each of many keys, so it has no timer before a call waits.
+  // waiters.size > 0 implies that `timer` is set for the first waiter, by the clock of `budgets`. There may be one
+  // queue for each of many keys, so it has no timer before a call waits.
   readonly budgets: Budgets;
   readonly logs: readonly StartLog[];
   readonly target: WaitedFor;
@@ -229,7 +229,8 @@ export class StartQueue {
     const now = this.advance();
     if (now < this.blockedUntil || now < readyAt(this.logs, starts)) return false;
     addTo(this.logs, starts, now);
-    // With a replaced clock, a turn of the event loop may take any time, so the moment of the grant counts as the start.
+    // With a replaced clock, a turn of the event loop may take any time, so the moment of the grant counts as the
+    // start.
     if (!isNow && !isTimeReplaced()) {
       this.hasGranted = true;
       if (this.turn === undefined) void this.endTurn(now);

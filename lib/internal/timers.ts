@@ -54,7 +54,9 @@ export function clockInForce(): unknown {
   return "clock" in setTimeout ? "fake" : setTimeout;
 }
 
-/** Bun's own. Elsewhere it is the prototype's, and a first look at it costs Node 20 a quarter of the time of loading. */
+/**
+ * Bun's own. Elsewhere it is the prototype's, and a first look at it costs Node 20 a quarter of the time of loading.
+ */
 const platformNow = /* @__PURE__ */ (() => currentProcess()?.versions?.bun ? performance.now : undefined)();
 
 /** Whether `performance.now` is a fake one. */

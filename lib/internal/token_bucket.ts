@@ -10,8 +10,8 @@ const ROUNDED = 1e-14;
 
 export class TokenBucket implements StartLog {
   readonly quota: Quota;
-  // At `since`, `level` permits were in it, less those taken since then. `since` moves only while the bucket is full and
-  // when its quota changes, so no error of rounding adds up.
+  // At `since`, `level` permits were in it, less those taken since then. `since` moves only while the bucket is full
+  // and when its quota changes, so no error of rounding adds up.
   since = 0;
   level: number;
   /** Starts of the turn that began with `recentAt`, at their grant or later. */

@@ -124,7 +124,9 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     return taken;
   }
 
-  /** Removes a waiter of this queue; O(n) for one that cannot be cancelled and is not the first. The caller settles it. */
+  /**
+   * Removes a waiter of this queue; O(n) for one that cannot be cancelled and is not the first. The caller settles it.
+   */
   unlink(waiter: W): void {
     const { next, cancellation } = waiter;
     let previous = (waiter === this.head ? undefined : cancellation?.previous ?? this.head) as W | undefined;
@@ -215,8 +217,8 @@ export function reject(waiter: Waiter<never>, error: unknown, outcome: GiveUpOut
 }
 
 /**
- * Resolving a promise with this object rejects it in a later microtask. It is cheaper than a rejected promise: Deno 2.9.6
- * keeps a list of these while they have no handler.
+ * Resolving a promise with this object rejects it in a later microtask. It is cheaper than a rejected promise: Deno
+ * 2.9.6 keeps a list of these while they have no handler.
  */
 export class Rejection implements PromiseLike<never> {
   readonly reason: unknown;

@@ -3,8 +3,8 @@
  * a slot for it, and calls the function. It ends with its source, or early by a failure, a cancellation or its reader.
  * It is over once no function runs and the source is closed.
  *
- * The source and the function run in the asynchronous context of map's caller, never in that of the reader or of another
- * slot's holder: `#drive` is called there, and everything else follows an `await` or `then` of its own.
+ * The source and the function run in the asynchronous context of map's caller, never in that of the reader or of
+ * another slot's holder: `#drive` is called there, and everything else follows an `await` or `then` of its own.
  *
  * @module
  */
@@ -39,8 +39,8 @@ interface EarlyEnd {
 type MapPhase = "unread" | "pulling" | "ending" | "over";
 
 export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
-  // The phase only moves on. #running > 0 implies "pulling" or "ending". The signal of #controller is aborted exactly if
-  // the map ended early.
+  // The phase only moves on. #running > 0 implies "pulling" or "ending". The signal of #controller is aborted exactly
+  // if the map ended early.
   #phase: MapPhase = "unread";
   /** The number of functions that run. */
   #running = 0;
@@ -173,8 +173,8 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   }
 
   /**
-   * Whether to ask for an item now. While all functions run, an asynchronous source is asked for one item ahead, so that
-   * it works meanwhile.
+   * Whether to ask for an item now. While all functions run, an asynchronous source is asked for one item ahead, so
+   * that it works meanwhile.
    */
   #canPull(): boolean {
     if (this.#phase !== "pulling" || this.#isWaiting) return false;

@@ -82,8 +82,8 @@ export class Slots implements Served {
   }
 
   /**
-   * Grants slots while there are calls, slots and, in a pool with a rate, starts. After cancelled calls have left or the
-   * limit has changed, later calls may get slots.
+   * Grants slots while there are calls, slots and, in a pool with a rate, starts. After cancelled calls have left or
+   * the limit has changed, later calls may get slots.
    */
   serve(): void {
     for (let first; this.active < this.limit && (first = this.queue.peek()) !== undefined;) {

@@ -33,7 +33,9 @@ export function firing(at: number): number {
 
 // Waiters.
 
-/** Time to the next heartbeat of a waiter: a third of the ttl, and a random delay, which spreads those of many waiters. */
+/**
+ * Time to the next heartbeat of a waiter: a third of the ttl, and a random delay, which spreads those of many waiters.
+ */
 export function heartbeatOf(ttl: number): number {
   return ttl / 3 + Math.random() * Math.min(ttl / 30, 100);
 }

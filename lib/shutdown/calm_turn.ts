@@ -62,7 +62,9 @@ async function passIdleTime(state: ShutdownState): Promise<void> {
   for (let i = 0; i < STEPS || (i < maxSteps && state.handlerCalls === callsBefore); i++) await state.pause(stepTime);
 }
 
-/** The CPU time in ms that the process has used. Infinity if it is not known, so that the process seems to get enough. */
+/**
+ * The CPU time in ms that the process has used. Infinity if it is not known, so that the process seems to get enough.
+ */
 function cpuTime(): number {
   const { user, system } = currentProcess()?.cpuUsage?.() ?? { user: Infinity, system: 0 };
   return (user + system) / 1000;

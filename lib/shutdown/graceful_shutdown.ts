@@ -29,7 +29,8 @@ import { exposeState } from "../internal/state.ts";
  *    none.
  * 3. **Listeners closed**: the system refuses new connections, and another process can bind the port. The callbacks of
  *    `onShutdown` are called.
- * 4. **Last responses**: the work in flight is awaited. A request that arrives on an existing connection is served, with
+ * 4. **Last responses**: the work in flight is awaited. A request that arrives on an existing connection is served,
+ * with
  *    `Connection: close`; connections that stay silent for `idle` ms are closed.
  * 5. **Clean-up**: the steps of `defer` run.
  * 6. **Report**: `finished` resolves.
@@ -233,8 +234,8 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
   }
 
   /**
-   * Undoes `attach`: this shutdown does not close the server or pool. Its requests in flight stay counted until they end.
-   * `handler` is not undone. Has no effect on a server that is not attached.
+   * Undoes `attach`: this shutdown does not close the server or pool. Its requests in flight stay counted until they
+   * end. `handler` is not undone. Has no effect on a server that is not attached.
    */
   detach(server: ServerLike | PoolLike): void {
     detach(this.#state, server);

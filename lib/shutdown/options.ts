@@ -9,15 +9,16 @@ import { checkSignalNames } from "./os_signals.ts";
 /** How {@linkcode GracefulShutdown} behaves. All times are in milliseconds. */
 export interface GracefulShutdownOptions {
   /**
-   * Time limit of the whole shutdown in ms, from the first signal on, including `delay` and clean-up steps. At its end, work
-   * in flight is cut. With `Infinity`, only a second signal cuts work. Default: 10,000.
+   * Time limit of the whole shutdown in ms, from the first signal on, including `delay` and clean-up steps. At its end,
+   * work in flight is cut. With `Infinity`, only a second signal cuts work. Default: 10,000.
    */
   readonly grace?: number | undefined;
   /** OS signals that start the shutdown; `[]` means none. Default: SIGINT and SIGTERM. */
   readonly signals?: readonly string[] | undefined;
   /**
-   * Time in ms after the first OS signal during which further signals have no effect. Wrappers (dumb-init, `deno task`, `npm
-   * start`, `node --watch`) and frameworks forward the first signal; later signals force the shutdown. Default: 250.
+   * Time in ms after the first OS signal during which further signals have no effect. Wrappers (dumb-init, `deno task`,
+   * `npm start`, `node --watch`) and frameworks forward the first signal; later signals force the shutdown. Default:
+   * 250.
    */
   readonly debounce?: number | undefined;
   /**

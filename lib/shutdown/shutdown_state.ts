@@ -30,8 +30,8 @@ type Phase = (typeof PHASES)[number];
 /** An attached server. */
 export interface AttachedServer {
   /**
-   * Called at the signal. From here on `server.close()` leaves the connections alone, even if a framework calls it. With
-   * a delay, the last response of each connection announces the close.
+   * Called at the signal. From here on `server.close()` leaves the connections alone, even if a framework calls it.
+   * With a delay, the last response of each connection announces the close.
    */
   begin?(): void;
   /**

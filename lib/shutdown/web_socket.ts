@@ -114,8 +114,9 @@ class OpenSocket extends InFlight {
   }
 
   /**
-   * Closes a socket that was opened after the signal. While the listener is about to close, it waits for that: the client
-   * would connect anew, and might be reset. Bun calls back inside close(), so the caller has to have its function before.
+   * Closes a socket that was opened after the signal. While the listener is about to close, it waits for that: the
+   * client would connect anew, and might be reset. Bun calls back inside close(), so the caller has to have its
+   * function before.
    */
   closeLate(): void {
     const { heldBack } = this.#state;

@@ -18,7 +18,9 @@ import type { WebLockSpec } from "./options.ts";
 export interface WebGuard extends Guard {
   /** Aborts with a {@linkcode LeaseLostError} when the lock is stolen, not when it is released. */
   readonly signal: AbortSignal;
-  /** Gives the hold back. Idempotent. The promise resolves when the platform has released the lock; it never rejects. */
+  /**
+   * Gives the hold back. Idempotent. The promise resolves when the platform has released the lock; it never rejects.
+   */
   release(): Promise<void>;
 }
 

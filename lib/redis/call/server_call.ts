@@ -7,8 +7,8 @@
  * - settled: it has its result, or has failed or been cancelled; all at once, without an `await`.
  *
  * Transitions: asking → settled or pausing; pausing → asking when its time has come; both → settled by the signal or
- * the time-out. Invariants: a settled call sends no further command to ask; before, its timer or the limit of its command
- * is set, so that it asks again if no answer comes. The one that is set ends the call when its time is out.
+ * the time-out. Invariants: a settled call sends no further command to ask; before, its timer or the limit of its
+ * command is set, so that it asks again if no answer comes. The one that is set ends the call when its time is out.
  *
  * Observers see it wait once its first command has failed, has not granted, or has taken {@linkcode SILENCE} ms; the
  * wait counts from that command. Every call that ends without a grant has waited, except for a try that found the
@@ -49,7 +49,9 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
   readonly endsAt: number;
   /** Whether it asks once, and resolves to undefined if the resource is taken. */
   readonly #isTry: boolean;
-  /** Set for the end of the pause, or of the sleep until its turn; while it asks, until observers are to see it wait. */
+  /**
+   * Set for the end of the pause, or of the sleep until its turn; while it asks, until observers are to see it wait.
+   */
   protected readonly timer: Timer = new Timer((at) => this.#onTimer(firing(at)), true);
   #cancellation: Cancellation | undefined;
   #resolve!: (result: T | undefined) => void;

@@ -49,8 +49,8 @@ export interface Backend {
    * The present connection, or the next one while there is none: a new object for each. `since` is on the clock of
    * `performance.now()`, at the latest when the client may send the commands that waited for the connection. A lease is
    * trusted from then on rather than from the call. Without this member, a connection that is slow to come costs leases
-   * time. `heardAt`, on the same clock, is when the server last answered a part of the client's greeting: a command that
-   * waits for the rest of the greeting does not wait for a silent server.
+   * time. `heardAt`, on the same clock, is when the server last answered a part of the client's greeting: a command
+   * that waits for the rest of the greeting does not wait for a silent server.
    */
   readonly connection?: { readonly since: number; readonly heardAt?: number } | undefined;
   /** Whether the keys live on several nodes, so that one command never has keys of two names. */

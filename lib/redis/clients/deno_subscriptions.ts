@@ -41,7 +41,9 @@ export class Subscriptions {
   // undefined implies that no confirmed channel is in #channels
   #subscription: Promise<DenoRedisSubscription> | undefined;
   #moving: Promise<void> | undefined;
-  /** The server's answer to the last SUBSCRIBE, if that was an error: the client shows it to the receiving loop alone. */
+  /**
+   * The server's answer to the last SUBSCRIBE, if that was an error: the client shows it to the receiving loop alone.
+   */
   #refusal: unknown;
   /** The listener of each channel. */
   readonly #channels = new Map<string, { onMessage(message: string): void; onEnd(): void }>();

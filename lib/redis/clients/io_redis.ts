@@ -146,8 +146,8 @@ function noteLosses(connection: Connection, main: MainConnection, onLoss: () => 
   if (connection.isCluster === true) return void connection.on("-node", onLoss);
   let isUp = connection.status === "ready";
   connection.on("connecting", () => main.begun());
-  // ioredis sends the commands that have waited as soon as it has read the last answer to its greeting, before its event.
-  // Each part of an answer may be the last one.
+  // ioredis sends the commands that have waited as soon as it has read the last answer to its greeting, before its
+  // event. Each part of an answer may be the last one.
   connection.on("connect", () => {
     connection.stream?.prependListener?.("data", () => {
       if (connection.status === "connect") main.heard();

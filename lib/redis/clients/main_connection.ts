@@ -10,8 +10,8 @@ export interface Emitter {
 }
 
 /**
- * Functions to call at an event of a client. The adapter listens once: Bun's client takes one listener of each event, and
- * Node warns of the eleventh, while each prefix has its own subscription.
+ * Functions to call at an event of a client. The adapter listens once: Bun's client takes one listener of each event,
+ * and Node warns of the eleventh, while each prefix has its own subscription.
  */
 export class Callbacks extends Set<() => void> {
   call(): void {

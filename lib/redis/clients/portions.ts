@@ -1,9 +1,9 @@
 /**
- * Hands over the commands of one turn of the event loop in portions. Of thousands of commands in one turn, a client would
- * read the first answer after it has written the last command: meanwhile the server would idle, leases would age, and
- * renewals would wait. Invariants: commands keep their order, behind urgent ones; at most {@linkcode MOST_AT_ONCE} are
- * handed over in one turn; while the process is busy, at most {@linkcode MOST_WHEN_BUSY} until they are answered, or for
- * {@linkcode SILENCE} ms.
+ * Hands over the commands of one turn of the event loop in portions. Of thousands of commands in one turn, a client
+ * would read the first answer after it has written the last command: meanwhile the server would idle, leases would age,
+ * and renewals would wait. Invariants: commands keep their order, behind urgent ones; at most {@linkcode MOST_AT_ONCE}
+ * are handed over in one turn; while the process is busy, at most {@linkcode MOST_WHEN_BUSY} until they are answered,
+ * or for {@linkcode SILENCE} ms.
  *
  * @module
  */

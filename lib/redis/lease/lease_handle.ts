@@ -1,6 +1,6 @@
 /**
- * The lease that a caller gets; its state is in a {@linkcode LeaseHold}. Invariants: `held` implies that the local deadline lies ahead and that
- * the clocks agree; no member can be written.
+ * The lease that a caller gets; its state is in a {@linkcode LeaseHold}. Invariants: `held` implies that the local
+ * deadline lies ahead and that the clocks agree; no member can be written.
  *
  * @module
  */

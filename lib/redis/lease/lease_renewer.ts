@@ -22,8 +22,8 @@ export interface RenewableLease {
   /** Local time of its next check. */
   readonly nextCheck: number;
   /**
-   * Ends the lease if its time is over, before its holder can act on it. Returns whether to renew it now. If so, its next
-   * check lies ahead.
+   * Ends the lease if its time is over, before its holder can act on it. Returns whether to renew it now. If so, its
+   * next check lies ahead.
    */
   checkDue(time: number): boolean;
   /** Called with the answer, perhaps late, to a command that was sent at that moment with this number. */

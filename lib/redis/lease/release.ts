@@ -1,7 +1,7 @@
 /**
  * The end of an id: a hold, a position in the queue, or the trace of a call whose answer never came. Invariant: a
- * release resolves to true only if it gave a hold back, and to false only if the server reported none. It rejects if the
- * deciding answer is missing.
+ * release resolves to true only if it gave a hold back, and to false only if the server reported none. It rejects if
+ * the deciding answer is missing.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The arithmetic of token buckets in Lua. Expressions are inserted where they are used: creating a function takes longer
- * than a short command. Moments and spans are µs.
+ * The arithmetic of token buckets in Lua. Expressions are inserted where they are used: creating a function takes
+ * longer than a short command. Moments and spans are µs.
  *
  * @module
  */
@@ -18,7 +18,9 @@ interface Bucket {
   missingAt(at: string): string;
 }
 
-/** The bucket in which `level` was missing; its span, which is below 0, is the time in which it gets all its permits. */
+/**
+ * The bucket in which `level` was missing; its span, which is below 0, is the time in which it gets all its permits.
+ */
 function bucketBy(level: string, since: string, limit: string, span: string): Bucket {
   const missing = `min(${level}, ${limit} + ${MOST_MISSING} * ${limit} / -${span})`;
   return {

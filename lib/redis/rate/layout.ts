@@ -1,26 +1,28 @@
 /**
- * How a rate limit is stored, with windows, token buckets, or several of both, and the Lua that its scripts share. All is
- * MessagePack:
+ * How a rate limit is stored, with windows, token buckets, or several of both, and the Lua that its scripts share. All
+ * is MessagePack:
  *
- * - KEYS[1], the head, is the state after the last start, in this order: when it is over (`overAt`), the end of the keys'
- *   lives (`keysEnd`), the latest moment (`latest`), the correction of the server's clock (`clockShift`), the end of a
- *   block (`blockEnd`), the longest interval in use (`maxSpan`), the turn of the last start (`lastTurn`), the latest
- *   number that was given back (`lastBack`), whether the last start is in the list (`isListed`), the budgets of the
- *   last caller (`lastCaller`), and the levels.
- * - KEYS[2], the list, has an entry for each call, in the order of turns: its turn, and the levels after it. If the entry
- *   is known by another number than its turn, as after a move, that number follows a turn below 0.
+ * - KEYS[1], the head, is the state after the last start, in this order: when it is over (`overAt`), the end of the
+ *   keys' lives (`keysEnd`), the latest moment (`latest`), the correction of the server's clock (`clockShift`), the end
+ *   of a block (`blockEnd`), the longest interval in use (`maxSpan`), the turn of the last start (`lastTurn`), the
+ *   latest number that was given back (`lastBack`), whether the last start is in the list (`isListed`), the budgets of
+ *   the last caller (`lastCaller`), and the levels.
+ * - KEYS[2], the list, has an entry for each call, in the order of turns: its turn, and the levels after it. If the
+ *   entry is known by another number than its turn, as after a move, that number follows a turn below 0.
  *
  * Levels are three numbers for each budget, by its place in the caller's list: the count of all starts; what is missing
  * in a bucket, and since when. So a budget's level is known after each call, and a start reads the head, and one entry
  * for each of its windows. Only calls that sleep, or that have a window, need an entry.
  *
  * Invariants: a call's turn is the first moment at which its budgets allow it, given the level before it; turns and
- * counts grow along the list; the list begins with an entry that is over, or with the first call. Time goes on with each
- * command, even if the server's clock does not. Callers share the budgets that they have at the same place, and need not
- * agree: each one is judged by its own numbers. A window also counts starts of callers with a bucket at its place.
+ * counts grow along the list; the list begins with an entry that is over, or with the first call. Time goes on with
+ * each command, even if the server's clock does not. Callers share the budgets that they have at the same place, and
+ * need not agree: each one is judged by its own numbers. A window also counts starts of callers with a bucket at its
+ * place.
  *
- * Moments and intervals are µs. In the Lua, i counts budgets, j = 3 * i - 2 is the place of the budget's count among the
- * levels, p is the permits of one budget, k counts entries from the end of the list, and x from the start of a part of it.
+ * Moments and intervals are µs. In the Lua, i counts budgets, j = 3 * i - 2 is the place of the budget's count among
+ * the levels, p is the permits of one budget, k counts entries from the end of the list, and x from the start of a part
+ * of it.
  *
  * @module
  */
@@ -44,8 +46,8 @@ const HEAD = "overAt, keysEnd, latest, clockShift, blockEnd, maxSpan, lastTurn, 
 const FIRST_LEVELS = "count, missing, since, level4";
 
 /**
- * Reads the head, and sets what it has. The first four levels are count, missing and since, those of the first budget, and
- * level4, which is set only if there is a second one. Sets moment, the present time of the limit.
+ * Reads the head, and sets what it has. The first four levels are count, missing and since, those of the first budget,
+ * and level4, which is set only if there is a second one. Sets moment, the present time of the limit.
  */
 export const begin = `
 local call, ceil, floor, min, max = redis.call, math.ceil, math.floor, math.min, math.max
@@ -90,10 +92,10 @@ export const store = `
 const fill = `for j = #levels + 1, width do levels[j] = 0 end`;
 
 /**
- * ARGV[1]: the caller's limits and intervals, those of buckets below 0, such as [[20,5],[1000000,-60000000]]. ARGV[3] and
- * further: permits of each budget. Reads what `begin` sets. Sets levels, limits, spans, permits, and their number n; whether
- * there is a window; isChanged, whether to write the head even if the call takes nothing; and other, the budgets of the last
- * caller if they differ.
+ * ARGV[1]: the caller's limits and intervals, those of buckets below 0, such as [[20,5],[1000000,-60000000]]. ARGV[3]
+ * and further: permits of each budget. Reads what `begin` sets. Sets levels, limits, spans, permits, and their number
+ * n; whether there is a window; isChanged, whether to write the head even if the call takes nothing; and other, the
+ * budgets of the last caller if they differ.
  */
 export const budgets = `
 local levels = level4 and { select(11, decode(head)) } or { count, missing, since }
@@ -132,10 +134,10 @@ export const take = `
  * Functions. They use what `begin` and `budgets` set.
  *
  * - `entry` returns the k-th entry from the end, or the first one for 0.
- * - `earliest` returns the k of the earliest entry for which `test` holds; it holds for all later ones, too, and for the one
- *   with k = low. `after` returns the number of entries whose turns are after a moment.
- * - `add` counts starts, with an entry that is known by `number`, or without one. `listLast` adds the entry that the last
- *   start has none of. `push` keeps an entry for `flush`, which appends those that were kept.
+ * - `earliest` returns the k of the earliest entry for which `test` holds; it holds for all later ones, too, and for
+ *   the one with k = low. `after` returns the number of entries whose turns are after a moment.
+ * - `add` counts starts, with an entry that is known by `number`, or without one. `listLast` adds the entry that the
+ *   last start has none of. `push` keeps an entry for `flush`, which appends those that were kept.
  * - `save` drops what is over, and writes the head.
  * - `ready` returns when the caller's budgets allow these starts behind all entries but the last k, with the levels at
  *   that place; or sooner, if that is at `by` or before.
@@ -251,7 +253,9 @@ local function putBack(calls, x, delay, test)
 end
 `;
 
-/** Uses what `functions` sets. `find` returns the k of the call with this number, unless it was given back or is over. */
+/**
+ * Uses what `functions` sets. `find` returns the k of the call with this number, unless it was given back or is over.
+ */
 export const search = `
 local function find(number)
   local k = 1 + earliest(0, function(each) return (each.number > 0 and each.number or each.turn) > number end)

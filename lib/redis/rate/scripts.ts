@@ -3,7 +3,8 @@
  *
  * - start: gives a call its turn, now or as soon as the calls ahead of it and its budgets allow. A turn that comes too
  *   late for its caller is not taken.
- * - askAgain: asks, at its turn, whether a call that has slept may start; otherwise moves its turn, and those behind it.
+ * - askAgain: asks, at its turn, whether a call that has slept may start; otherwise moves its turn, and those behind
+ *   it.
  * - give back: removes the start of a cancelled call. Calls behind it keep their turns, and later calls come sooner.
  * - change: gives back the latest starts, counts further starts, or blocks, and moves the calls that sleep.
  *
@@ -100,8 +101,8 @@ return { 1, wait, at, other }
 `);
 
 /**
- * ARGV[2]: the number of the call, and then its permits. Returns 1 wait number, as start. A call that is late goes behind
- * those that may have started since its turn. One that is not there, as after a loss of data, goes to the end.
+ * ARGV[2]: the number of the call, and then its permits. Returns 1 wait number, as start. A call that is late goes
+ * behind those that may have started since its turn. One that is not there, as after a loss of data, goes to the end.
  */
 export const askAgain: Script = script(`${begin}${budgets}${functions}${edit}${search}
 local number = ARGV[2] + 0

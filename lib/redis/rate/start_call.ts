@@ -1,6 +1,6 @@
 /**
- * One call that starts within a rate limit, from its command to its turn or its end. Invariants: one command if it starts
- * at once; a call that has slept asks again at its turn; a cancelled call gives its turn back.
+ * One call that starts within a rate limit, from its command to its turn or its end. Invariants: one command if it
+ * starts at once; a call that has slept asks again at its turn; a cancelled call gives its turn back.
  *
  * @module
  */

@@ -9,8 +9,8 @@ import { IDLE, memberOf, UNSET, weightOf } from "./layout.ts";
 import { clock, commands, type Script, script, stamp, time, writing } from "./script.ts";
 
 /**
- * Sets `hold`, the stored data of the hold of `id`, and `rest`, its remaining milliseconds; 0 or less: not held. Reads isLock,
- * id, now.
+ * Sets `hold`, the stored data of the hold of `id`, and `rest`, its remaining milliseconds; 0 or less: not held. Reads
+ * isLock, id, now.
  */
 const find = (state: string, lives: string): string => `
 if isLock then
@@ -23,8 +23,8 @@ end
 `;
 
 /**
- * KEYS: state, and lives. ARGV: m for a lock or w for several holders, then id. Returns the remaining microseconds of the
- * hold; 0 or less: not held.
+ * KEYS: state, and lives. ARGV: m for a lock or w for several holders, then id. Returns the remaining microseconds of
+ * the hold; 0 or less: not held.
  */
 export const verify: Script = script(`${clock}
 local isLock, id, hold, rest = sub(ARGV[1], 1, 1) == 'm', sub(ARGV[1], 2), nil, 0
@@ -33,12 +33,12 @@ return { math.floor(rest * 1000) }
 `);
 
 /**
- * Sets the end of each hold to one ttl from now, by the present clock, so that a clock that was set back delays nothing.
- * Each command has the number of times that `extend()` has set the end. A command with a smaller number than the last
- * one is late, and would shorten the later end.
+ * Sets the end of each hold to one ttl from now, by the present clock, so that a clock that was set back delays
+ * nothing. Each command has the number of times that `extend()` has set the end. A command with a smaller number than
+ * the last one is late, and would shorten the later end.
  *
- * KEYS: for each hold its state, and the lives unless it is a lock. ARGV for each, in one: m or w, id, number (8 digits),
- * ttl. Returns for each: 1, or 0 not held, or 2 late.
+ * KEYS: for each hold its state, and the lives unless it is a lock. ARGV for each, in one: m or w, id, number (8
+ * digits), ttl. Returns for each: 1, or 0 not held, or 2 late.
  */
 export const renew: Script = script(`${commands}${time}${stamp}${writing}
 local results, k, scores = {}, 1, {}
@@ -71,8 +71,8 @@ return results
  * Continues the hold under another id, with the same token and weight. Its end never becomes earlier, because its first
  * holder trusts it until it learns of the change. A second run finds its own id and returns the same reply.
  *
- * KEYS: state, and the lives unless it is a lock. ARGV: the new id, the id of the hold, ttl, owner, required weight of the
- * hold (0: any). Returns 1 fence weight | 0 (not held) | -2 (the new id was released already).
+ * KEYS: state, and the lives unless it is a lock. ARGV: the new id, the id of the hold, ttl, owner, required weight of
+ * the hold (0: any). Returns 1 fence weight | 0 (not held) | -2 (the new id was released already).
  */
 export const adopt: Script = script(`${commands}${time}${stamp}${writing}
 local isLock, me, id, hold, rest = not KEYS[2], ARGV[1], ARGV[2], nil, 0

@@ -15,9 +15,9 @@ const PAGE = 250;
 const MOST_WAITERS = 1000;
 
 /**
- * KEYS as of the layout. ARGV: the cursor of the holders, 0 for the first page; m for a lock or w. Returns now (µs), time to
- * live, fence, holders (id, ms left, fence, weight, owner, …), on the first page waiters (id, since in µs, ms left, owner,
- * …) and their number, without the dead ones found, and the next cursor ("" after the last page).
+ * KEYS as of the layout. ARGV: the cursor of the holders, 0 for the first page; m for a lock or w. Returns now (µs),
+ * time to live, fence, holders (id, ms left, fence, weight, owner, …), on the first page waiters (id, since in µs, ms
+ * left, owner, …) and their number, without the dead ones found, and the next cursor ("" after the last page).
  */
 export const inspect: Script = script(`${clock}
 local cursor, holders, waiters, fence, entries, members = ARGV[1], {}, {}, 0, {}, {}

@@ -10,8 +10,8 @@
  * | KEYS[3], the queue | sorted set | waiters by arrival (µs) |
  *
  * A member is "id weight limit owner". A waiter or holder ends one ttl after the server has last heard of it, and
- * nothing else ends it; a grant prolongs no life. The holder of a lock lives until {@linkcode IDLE} ms before the end of
- * its key. "sets" counts how often `extend()` has set the end: a command with a smaller number is late and refused.
+ * nothing else ends it; a grant prolongs no life. The holder of a lock lives until {@linkcode IDLE} ms before the end
+ * of its key. "sets" counts how often `extend()` has set the end: a command with a smaller number is late and refused.
  *
  * Invariants: the weight in use is the sum of the holders' weights. Every key has a time to live. A fence only grows,
  * by the clock and by at least one, so that it grows even after data was lost. Scripts that must run under maxmemory
@@ -39,14 +39,17 @@ export const MOST_CHECKED = 200;
  * Pieces of Lua, inserted where they are used: defining a function costs a script more than a command. Each names the
  * variables that it reads and sets, beside KEYS, ARGV and the constants of `script.ts`. The state is, for all of them:
  * `fence`, `used` (the weight in use), `released` (the last released id), `waiting` (the length of the queue), `dirty`
- * (whether the state has to be written); for a lock also `v` (the stored text), `rest` (the holder's ms left), `flag` (+ or
- * -), `holder`, `tail` (sets and owner); else `s` (the fields of the hash), `lastLimit` (that of the last grant), `hold`
- * (that of `id`), `latestEnd` (of the lives granted in this run).
+ * (whether the state has to be written); for a lock also `v` (the stored text), `rest` (the holder's ms left), `flag`
+ * (+ or -), `holder`, `tail` (sets and owner); else `s` (the fields of the hash), `lastLimit` (that of the last grant),
+ * `hold` (that of `id`), `latestEnd` (of the lives granted in this run).
  */
 export interface Layout {
   /** Whether all keys of a hold are KEYS[1], so that its waiters alone are in KEYS[2]. */
   readonly isLock: boolean;
-  /** Grants, and returns the token, if the name is free without waiters. Reads me, id, time, stamp; sets v or s, waiting. */
+  /**
+   * Grants, and returns the token, if the name is free without waiters. Reads me, id, time, stamp; sets v or s,
+   * waiting.
+   */
   readonly acquireFree: string;
   /** Ends the hold of `id`, and returns, if it is the only one, without waiters. Reads id; sets v or s, waiting. */
   readonly releaseAlone: string;

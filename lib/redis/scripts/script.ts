@@ -57,10 +57,10 @@ export const stamp = "local stamp = time[1] .. sub('00000' .. time[2], -6)\n";
  * The time as a number, and two functions. Reads time, stamp.
  *
  * - `n16` formats other numbers as text of 16 digits: two small numbers are formatted faster than a large one.
- * - `keep` extends the life of a key, and never shortens it. Returns whether the life was too short: it then becomes a ttl
- *   longer than needed, so that most calls find it long enough. That is less than the time for which idle keys are kept,
- *   so a second key lasts, too, if only the first one is looked at. With `write` it always writes, which cannot grow
- *   memory and lets later writes pass maxmemory.
+ * - `keep` extends the life of a key, and never shortens it. Returns whether the life was too short: it then becomes a
+ *   ttl longer than needed, so that most calls find it long enough. That is less than the time for which idle keys are
+ *   kept, so a second key lasts, too, if only the first one is looked at. With `write` it always writes, which cannot
+ *   grow memory and lets later writes pass maxmemory.
  */
 export const writing = `${now}
 local function n16(n)

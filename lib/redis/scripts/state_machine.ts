@@ -7,8 +7,8 @@
  * - serve: removes members whose life is over; then, while the head fits by its own limit, it holds.
  *
  * Invariants: the head is granted before any waiter behind it. Every grant has a larger token than all earlier grants,
- * and its message comes after every write. No run checks more than {@linkcode MOST_CHECKED} expired members. Each script may
- * run twice, late, or without its answer being received.
+ * and its message comes after every write. No run checks more than {@linkcode MOST_CHECKED} expired members. Each
+ * script may run twice, late, or without its answer being received.
  *
  * @module
  */
@@ -34,8 +34,8 @@ end
 `;
 
 /**
- * Grants from the head while it fits. Reads me, now, unfinished; sets the state, unfinished, `token`, the token of `me`, and
- * `granted`, which is to be published.
+ * Grants from the head while it fits. Reads me, now, unfinished; sets the state, unfinished, `token`, the token of
+ * `me`, and `granted`, which is to be published.
  */
 const serve = ({ isLock, grant }: Layout): string => `
 local granted, token, checked = {}, nil, 0
@@ -96,8 +96,9 @@ const addLife = `
  * KEYS as of the layout. ARGV: member; the sum of the ttl and the time for which idle keys are kept; start of the
  * channels; position, if it is not the end of the queue ("": does not wait).
  *
- * Returns the fence of a name that was free | 1 fence, and another limit if one is in use | 0 position fence, ms until a life ends, listeners of the caller
- * (-1: unknown), 1 to be asked again at once, and another limit | -2 (the id was released already).
+ * Returns the fence of a name that was free | 1 fence, and another limit if one is in use | 0 position fence, ms until
+ * a life ends, listeners of the caller (-1: unknown), 1 to be asked again at once, and another limit | -2 (the id was
+ * released already).
  */
 function acquireFrom(layout: Layout): Script {
   const { isLock, acquireFree, read, prolong, grant, save } = layout;
@@ -139,9 +140,9 @@ return { 0, tonumber(position), fence, math.ceil(soonest), listeners, unfinished
 
 /**
  * KEYS as above, or without the keys of waiters: then the queue is not served. Without KEYS it returns at once, so that
- * the server knows the script before it is needed. ARGV: member, start of the channels, and the purpose: none to release
- * a hold or a position, "late" to refuse an acquire that arrives later as well, "force" to end all holds, "serve" to
- * continue serving, or "wake" to let the first waiters ask, because a lease ends earlier.
+ * the server knows the script before it is needed. ARGV: member, start of the channels, and the purpose: none to
+ * release a hold or a position, "late" to refuse an acquire that arrives later as well, "force" to end all holds,
+ * "serve" to continue serving, or "wake" to let the first waiters ask, because a lease ends earlier.
  *
  * Returns code, or code unfinished mute, as a list takes longer. Code 1: was held, 2: waited, 0: unknown. Unfinished 1:
  * "serve" has to follow. Mute 1: this user may not publish.

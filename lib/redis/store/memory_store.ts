@@ -1,7 +1,7 @@
 /**
  * The store in this process. Every request runs at once, in the caller's turn. Its answer and messages come in later
- * microtasks, as from a server. A name notifies its waiters itself, and a timer ends leases, so that no waiter has to be
- * woken. No request fails.
+ * microtasks, as from a server. A name notifies its waiters itself, and a timer ends leases, so that no waiter has to
+ * be woken. No request fails.
  *
  * @module
  */

@@ -33,7 +33,10 @@ function numberOf(value: unknown): number {
 /** A token has 16 digits. */
 const FIRST_TOKEN = 1e15;
 
-/** fence | 1 fence otherLimit, or of a hold that is taken over 1 fence weight | 0 position fence endsIn listeners unfinished otherLimit | -2 */
+/**
+ * fence | 1 fence otherLimit, or of a hold that is taken over 1 fence weight | 0 position fence endsIn listeners
+ * unfinished otherLimit | -2
+ */
 export function acquireAnswer({ waits, adopts }: AcquireRequest, reply: unknown): AcquireAnswer {
   if (adopts === undefined && !Array.isArray(reply) && numberOf(reply) >= FIRST_TOKEN) reply = [1, reply];
   const [code, first = 0, second = 0, third = 0, listeners, unfinished, otherLimit = 0] = numbersOf(reply);

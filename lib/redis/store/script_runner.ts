@@ -33,8 +33,9 @@ export class ScriptRunner {
   }
 
   /**
-   * Resolves to the reply of a script. Settles when the client does, perhaps never; rejects with the client's own error.
-   * A script that the server does not know is sent in full by the first command that learns of it; others follow.
+   * Resolves to the reply of a script. Settles when the client does, perhaps never; rejects with the client's own
+   * error. A script that the server does not know is sent in full by the first command that learns of it; others
+   * follow.
    *
    * @param command Counts as unanswered if it is. Afterwards, its moment is when the client had it and was connected.
    */
@@ -45,7 +46,8 @@ export class ScriptRunner {
     const handOver = () => {
       if (command?.sender.settled) return Promise.reject(new StateError("its call has ended"));
       connection = backend.connection;
-      // Of a new connection it is not known whether its server has the script, and a second round trip may come too late.
+      // Of a new connection it is not known whether its server has the script, and a second round trip may come too
+      // late.
       inFull ||= connection !== undefined && this.#sentInFull.get(script)?.over !== connection;
       if (inFull) this.#sentInFull.set(script, { over: connection });
       if (command !== undefined) this.#commands.add(command, connection);

@@ -3,8 +3,8 @@
  * holds (lease/) use a store only by this interface; `redis_store.ts` runs scripts, `memory_store.ts` works in this
  * process. Invariant: it is harmless if a request runs twice, or later than its caller waits.
  *
- * A request settles when its answer comes, however late, and perhaps never: its command then counts as unanswered. A store
- * returns durations in milliseconds, because callers do not know its clock.
+ * A request settles when its answer comes, however late, and perhaps never: its command then counts as unanswered. A
+ * store returns durations in milliseconds, because callers do not know its clock.
  *
  * @module
  */

@@ -9,8 +9,8 @@
 import type { Call } from "./calls.ts";
 
 /**
- * Turns of the microtask queue within which a complete body can be read. Text and bytes need 2, Deno's FormData needs 11.
- * Node reads a Blob in the background, so its Blob counts as a stream.
+ * Turns of the microtask queue within which a complete body can be read. Text and bytes need 2, Deno's FormData needs
+ * 11. Node reads a Blob in the background, so its Blob counts as a stream.
  */
 const TURNS = 12;
 

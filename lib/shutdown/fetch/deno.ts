@@ -60,7 +60,9 @@ function isCloseAwaited({ servers }: ShutdownState): boolean {
   return [...servers.values()].some(({ isUncounted }) => isUncounted !== undefined); // not a server of node:http
 }
 
-/** Returns the response with its complete body split into pieces, so that its end is not reported while most is unsent. */
+/**
+ * Returns the response with its complete body split into pieces, so that its end is not reported while most is unsent.
+ */
 function sendInPieces(response: Response, whole: string | Uint8Array, call: Call): Response {
   const bytes = typeof whole === "string" ? new TextEncoder().encode(whole) : whole;
   const headers = new Headers(response.headers);

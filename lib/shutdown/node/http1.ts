@@ -154,7 +154,9 @@ function onAnswered(this: Outgoing & Counted): void {
   else afterUpload(exchange.request, () => exchange.end());
 }
 
-/** One request. It is in its connection's chain until it is answered, behind no request that has announced the close. */
+/**
+ * One request. It is in its connection's chain until it is answered, behind no request that has announced the close.
+ */
 export class Exchange extends InFlight {
   readonly request: Incoming;
   /** Undefined for an upgrade request. */
@@ -257,7 +259,9 @@ export class Connection {
     }
   }
 
-  /** Notes that the bytes read so far belong to requests that are over, and later ones too unless the last is complete. */
+  /**
+   * Notes that the bytes read so far belong to requests that are over, and later ones too unless the last is complete.
+   */
   expectHead(isComplete: boolean): void {
     this.#headBeginsAt = isComplete ? this.socket.bytesRead ?? 0 : Infinity;
   }

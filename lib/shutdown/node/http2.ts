@@ -1,11 +1,11 @@
 /**
  * HTTP/2 in GracefulShutdown. Invariant: a stream is in flight from its headers to its close.
  *
- * Like requests of HTTP/1.1, streams are held back until the listener is closed: a server that is busy with them accepts
- * connections too slowly to empty its accept queue in time. Then each used session gets a GOAWAY that excludes no
- * stream, so that Bun (1.4) serves streams that cross it; Node (26.10) and Deno (2.9.6) ignore new streams from then on.
- * After the idle time a final GOAWAY shows the client which streams to retry elsewhere, and the session closes with its
- * last stream.
+ * Like requests of HTTP/1.1, streams are held back until the listener is closed: a server that is busy with them
+ * accepts connections too slowly to empty its accept queue in time. Then each used session gets a GOAWAY that excludes
+ * no stream, so that Bun (1.4) serves streams that cross it; Node (26.10) and Deno (2.9.6) ignore new streams from then
+ * on. After the idle time a final GOAWAY shows the client which streams to retry elsewhere, and the session closes with
+ * its last stream.
  *
  * @module
  */

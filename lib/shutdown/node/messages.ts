@@ -43,7 +43,8 @@ export function insistOnClose(request: Incoming, response: Outgoing): void {
 }
 
 /**
- * Sends 503. By Exchange.announceClose(), the connection ends after the request's body, which the client may still be sending.
+ * Sends 503. By Exchange.announceClose(), the connection ends after the request's body, which the client may still be
+ * sending.
  */
 export function refuse(request: Incoming, response: Outgoing, retryAfter: string): void {
   const headers = { "retry-after": retryAfter, "content-type": "text/plain", "content-length": REFUSAL.length };

@@ -82,8 +82,9 @@ export class NodeServer implements AttachedServer {
   }
 
   /**
-   * On Node it closes the socket at once; stopListening() does the rest. Connections that the system accepts between the
-   * last look at its queue and this are reset. From there to this takes 0.08 ms, to stopListening() 0.4 ms (Node 26.10).
+   * On Node it closes the socket at once; stopListening() does the rest. Connections that the system accepts between
+   * the last look at its queue and this are reset. From there to this takes 0.08 ms, to stopListening() 0.4 ms (Node
+   * 26.10).
    */
   async awaitCalm(): Promise<void> {
     await calmTurn(this.#state, () => this.#accepted);

@@ -27,7 +27,9 @@ interface BunInfo {
   requestIP(request: Request): unknown;
 }
 
-/** Whether this is the second argument of a Bun.serve handler that reports the end of a response, if only when asked. */
+/**
+ * Whether this is the second argument of a Bun.serve handler that reports the end of a response, if only when asked.
+ */
 export function reportsEnd(info: unknown): info is BunInfo {
   const { requestIP, hostname } = Object(info) as Partial<BunInfo>;
   return typeof requestIP === "function" && hostname !== undefined;

@@ -1,6 +1,6 @@
 /**
- * Peculiarities of Deno (2.9.6): exceptions of an aborted Deno.serve, and connections of node:http whose server does not
- * listen.
+ * Peculiarities of Deno (2.9.6): exceptions of an aborted Deno.serve, and connections of node:http whose server does
+ * not listen.
  *
  * @module
  */
