@@ -30,8 +30,7 @@ import { exposeState } from "../internal/state.ts";
  * 3. **Listeners closed**: the system refuses new connections, and another process can bind the port. The callbacks of
  *    `onShutdown` are called.
  * 4. **Last responses**: the work in flight is awaited. A request that arrives on an existing connection is served,
- * with
- *    `Connection: close`; connections that stay silent for `idle` ms are closed.
+ *    with `Connection: close`; connections that stay silent for `idle` ms are closed.
  * 5. **Clean-up**: the steps of `defer` run.
  * 6. **Report**: `finished` resolves.
  *
