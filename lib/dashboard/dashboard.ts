@@ -66,14 +66,14 @@ export function dashboard(options: DashboardOptions = {}): Dashboard {
   checkOptions(options);
   const isRequest = "url" in options || "req" in options; // also that of a framework
   must(!isRequest, "options", "not be a request: pass dashboard(), which returns the handler", options);
-  const { hosts = [], streams: mostStreams = 20 } = options;
+  const { hosts = [], streams: maxStreams = 20 } = options;
   const isKnownHost = hostCheck(hosts);
-  checkInteger(mostStreams, "streams", 1);
+  checkInteger(maxStreams, "streams", 1);
   const tracks = new Tracks();
   const observing = observe(tracks);
   // It tracks runs for deadlocks, and takes no stack traces.
   const watching = watchdog({ waited: Infinity, held: Infinity, self: STUCK_AFTER, sites: false, report() {} });
-  const streams = new Streams(mostStreams, () => new Frame(tracks, watching.findings()));
+  const streams = new Streams(maxStreams, () => new Frame(tracks, watching.findings()));
   const handle = (request: Request): Response => {
     const url = urlOf(request);
     const host = request.headers.get("host") ?? url.host;

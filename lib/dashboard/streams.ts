@@ -17,14 +17,14 @@ const MOST_UNREAD = 60;
 
 export class Streams implements Disposable {
   readonly #openStreams = new Set<PartStream>();
-  readonly #mostStreams: number;
+  readonly #maxStreams: number;
   readonly #readFrame: () => Frame;
   readonly #timer: Timer;
   #isDisposed = false;
 
   /** @param readFrame Returns the present state. */
-  constructor(mostStreams: number, readFrame: () => Frame) {
-    this.#mostStreams = mostStreams;
+  constructor(maxStreams: number, readFrame: () => Frame) {
+    this.#maxStreams = maxStreams;
     this.#readFrame = readFrame;
     this.#timer = new Timer(() => this.#tick());
   }
@@ -39,8 +39,8 @@ export class Streams implements Disposable {
     if (isHead) return new Response(null, { headers });
     // Pages reconnect automatically, even to a server that is shutting down.
     if (this.#isDisposed) return refuse(503, "The dashboard was disposed of.");
-    if (this.#openStreams.size >= this.#mostStreams) {
-      return refuse(503, `Too many pages are open: ${this.#mostStreams}.`, { "retry-after": "5" });
+    if (this.#openStreams.size >= this.#maxStreams) {
+      return refuse(503, `Too many pages are open: ${this.#maxStreams}.`, { "retry-after": "5" });
     }
     const width = Math.min(Math.max(280, Number(params.get("width")) || 800), 2000);
     const thing = params.get("thing") ?? "";

@@ -163,7 +163,7 @@ export class PoolState {
   }
 
   cancel(reason: unknown): void {
-    const signal = this.#signal();
+    const signal = this.#signal(); // creates #canceller
     if (signal.aborted) return; // the first reason stays
     this.closed = true;
     this.#canceller!.abort(reason);

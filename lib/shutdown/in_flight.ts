@@ -47,15 +47,15 @@ export class InFlight {
 }
 
 /** The user's function that names a request, if there is one. */
-export type LabelOf<R> = ((request: R) => string) | undefined;
+export type Labeler<R> = ((request: R) => string) | undefined;
 
 /** The label of a request: by the user's function, or method and path. */
 export function requestLabel<R extends { readonly method?: string | undefined; readonly url?: string | undefined }>(
   request: R,
-  labelOf?: LabelOf<R>,
+  labeler?: Labeler<R>,
 ): string {
   try {
-    const label = labelOf?.(request);
+    const label = labeler?.(request);
     if (typeof label === "string") return label;
   } catch { /* a label that throws must not fail the request */ }
   const { method = "?", url = "?" } = request;

@@ -56,13 +56,13 @@ const backendOf = adapter((client: BunRedisClient, push): Backend => {
   client.onconnect = function (this: BunRedisClient) {
     main.lost(); // of which there is no notice
     main.heard(); // Bun sends the commands that have waited when this function has returned (1.4.5)
-    main.moved.call();
+    main.onReconnect.call();
     onconnect?.call(this);
   };
   // The only notice of the end. Without it, the adapter's own connection would keep the process alive.
   client.onclose = function (this: BunRedisClient, error?: unknown) {
     isClosed = true;
-    main.closed.call();
+    main.onClose.call();
     onclose?.call(this, error);
   };
   const run = (command: string, what: string, keys: string[], args: string[]) =>
@@ -79,7 +79,7 @@ const backendOf = adapter((client: BunRedisClient, push): Backend => {
     get closed() {
       return isClosed && !client.connected;
     },
-    onClose: (listener) => void main.closed.add(listener),
+    onClose: (listener) => void main.onClose.add(listener),
   };
 });
 

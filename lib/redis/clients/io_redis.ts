@@ -68,7 +68,7 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
   const cork = new Cork();
   const main = new MainConnection();
   let failure: unknown;
-  const noteFailure = (error?: unknown) => void (failure = error);
+  const setFailure = (error?: unknown) => void (failure = error);
   const noteSubscriber = (error?: unknown) => void (backend.subscriberFailure = withoutArguments(error));
   const backend: OwnBackend = {
     evalsha: (sha, keys, args) => {
@@ -89,11 +89,11 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
     get closed() {
       return client.status === "end";
     },
-    onClose: (listener) => void main.closed.add(listener),
+    onClose: (listener) => void main.onClose.add(listener),
   };
-  connection.on("end", () => main.closed.call());
-  noteFailures(connection, noteFailure);
-  if (cluster) noteClusterFailures(connection, noteFailure);
+  connection.on("end", () => main.onClose.call());
+  noteFailures(connection, setFailure);
+  if (cluster) noteClusterFailures(connection, setFailure);
   noteLosses(connection, main, () => backend.losses!++);
   return backend;
 });
@@ -112,9 +112,9 @@ const NOT_READY =
   "the cluster is down (CLUSTERDOWN), or its state cannot be read: ioredis is not ready before CLUSTER INFO " +
   "shows that it is fine";
 
-type NoteFailure = (error?: unknown) => void;
+type SetFailure = (error?: unknown) => void;
 
-function noteFailures(connection: Connection, note: NoteFailure): void {
+function noteFailures(connection: Connection, note: SetFailure): void {
   connection.on("error", (error) => {
     withoutArguments(error);
     const { stack = error, lastNodeError = error } = Object(error) as { stack?: string; lastNodeError?: unknown };
@@ -125,7 +125,7 @@ function noteFailures(connection: Connection, note: NoteFailure): void {
   connection.on("ready", () => note());
 }
 
-function noteClusterFailures(connection: Connection, note: NoteFailure): void {
+function noteClusterFailures(connection: Connection, note: SetFailure): void {
   let isConnected = false; // connected but not ready
   connection.on("connect", () => isConnected = true);
   connection.on("ready", () => isConnected = false);
@@ -155,7 +155,7 @@ function noteLosses(connection: Connection, main: MainConnection, onLoss: () => 
   });
   connection.on("ready", () => {
     isUp = true;
-    main.moved.call(); // the first one finds no subscription: waiters begin them once the server has answered
+    main.onReconnect.call(); // the first one finds no subscription: waiters begin them once the server has answered
   });
   connection.on("close", () => {
     if (!isUp) return; // it has failed to connect
@@ -171,11 +171,11 @@ function noteLosses(connection: Connection, main: MainConnection, onLoss: () => 
  */
 const DUPLICATE_OPTIONS = { enableOfflineQueue: true, autoResubscribe: false };
 
-function subscriber(client: IoRedisClient, main: MainConnection, noteFailure: NoteFailure): Subscribe {
+function subscriber(client: IoRedisClient, main: MainConnection, setFailure: SetFailure): Subscribe {
   return async (channel, onMessage, onGap, onEnd = () => {}) => {
     const duplicate = client.duplicate(DUPLICATE_OPTIONS) as Connection;
-    duplicate.on("error", noteFailure); // it reconnects by itself
-    duplicate.on("ready", () => noteFailure());
+    duplicate.on("error", setFailure); // it reconnects by itself
+    duplicate.on("ready", () => setFailure());
     duplicate.on("connect", () => duplicate.stream?.unref?.());
     duplicate.on("message", (_, message) => onMessage(message!));
     const open = async () => {

@@ -26,9 +26,9 @@ export class MainConnection {
   /** Whether commands may have been sent over the present one. */
   #isUp = true;
   /** To call when the client is closed for good. */
-  readonly closed = new Callbacks();
+  readonly onClose = new Callbacks();
   /** To call when it may lead to another server than before. */
-  readonly moved = new Callbacks();
+  readonly onReconnect = new Callbacks();
 
   /** Called before the client sends the commands that have waited, perhaps several times. */
   begun(): void {
@@ -51,13 +51,13 @@ export class MainConnection {
   /** Opens a subscription over a connection of its own, and returns the function that ends it. */
   async follow(open: () => Promise<unknown>, close: () => void, onMoved: () => void): Promise<() => void> {
     const end = () => {
-      this.closed.delete(end);
-      this.moved.delete(onMoved);
+      this.onClose.delete(end);
+      this.onReconnect.delete(onMoved);
       close();
     };
-    this.closed.add(end);
+    this.onClose.add(end);
     await open().catch(orEnd(end));
-    this.moved.add(onMoved);
+    this.onReconnect.add(onMoved);
     return end;
   }
 }

@@ -73,7 +73,7 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   const events = client as unknown as Client;
   const quickClient = isSingle ? withoutTimeouts(events) : client;
   const targetClient = () => events.isReady ? quickClient : client;
-  const noteFailure = (error: unknown) => backend.subscriberFailure = error;
+  const setFailure = (error: unknown) => backend.subscriberFailure = error;
   let wasOpen = client.isOpen;
   const send = (command: () => Promise<unknown>) => {
     wasOpen ||= client.isOpen;
@@ -87,7 +87,7 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   const backend: OwnBackend = {
     evalsha: (sha, keys, args) => send(() => targetClient().evalSha(sha, { keys, arguments: args })),
     eval: (script, keys, args) => send(() => targetClient().eval(script, { keys, arguments: args })),
-    ...push && { subscribe: isCluster ? clusterSubscriber(events, main) : subscriber(client, main, noteFailure) },
+    ...push && { subscribe: isCluster ? clusterSubscriber(events, main) : subscriber(client, main, setFailure) },
     library: LIBRARY,
     get connection() {
       return isSingle ? main.present : undefined;
@@ -96,7 +96,7 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
     get closed() {
       return !client.isOpen;
     },
-    onClose: (listener) => void main.closed.add(listener),
+    onClose: (listener) => void main.onClose.add(listener),
   };
   events.on("error", (error: unknown) => {
     backend.failure = error;
@@ -105,10 +105,10 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   });
   events.on("ready", () => {
     backend.failure = undefined;
-    main.moved.call();
+    main.onReconnect.call();
   });
-  events.on("node-ready", () => main.moved.call());
-  events.on(isCluster ? "disconnect" : "end", () => main.closed.call());
+  events.on("node-ready", () => main.onReconnect.call());
+  events.on(isCluster ? "disconnect" : "end", () => main.onClose.call());
   events.on("connect", () => main.begun()); // queued commands are sent with the greeting
   events.on("reconnecting", () => main.lost());
   return backend;
@@ -135,22 +135,22 @@ function withoutTimeouts(client: Client): NodeRedisClient {
  * A cluster client opens and closes its own connection for subscriptions. It has no event for the loss of that
  * connection, and needs none: in a cluster no waiter is skipped as unreachable.
  */
-function clusterSubscriber(cluster: Client, { moved }: MainConnection): Subscribe {
+function clusterSubscriber(cluster: Client, { onReconnect }: MainConnection): Subscribe {
   return async (channel, onMessage, onGap) => {
     await cluster.subscribe(channel, onMessage);
-    moved.add(onGap);
+    onReconnect.add(onGap);
     return async () => {
-      moved.delete(onGap);
+      onReconnect.delete(onGap);
       await cluster.unsubscribe(channel);
     };
   };
 }
 
-function subscriber(client: NodeRedisClient, main: MainConnection, noteFailure: (error?: unknown) => void): Subscribe {
+function subscriber(client: NodeRedisClient, main: MainConnection, setFailure: (error?: unknown) => void): Subscribe {
   return async (channel, onMessage, onGap, onEnd = () => {}) => {
     const duplicate = client.duplicate!() as Client;
-    duplicate.on("error", noteFailure); // without a listener it would end the process; it reconnects by itself
-    duplicate.on("ready", () => noteFailure());
+    duplicate.on("error", setFailure); // without a listener it would end the process; it reconnects by itself
+    duplicate.on("ready", () => setFailure());
     const open = async () => {
       await duplicate.connect();
       duplicate.unref?.();

@@ -37,8 +37,9 @@ const MOVED = 200;
 /** Beyond this count, which is still exact, a start waits until all others are over. */
 export const MOST_COUNTED = 2 ** 52;
 
-/** Numbers in place of the one by which a call is known: a change of the levels, and a start that was given back. */
+/** The number of an entry that is no call but a change of the levels. */
 export const CHANGE = -1;
+/** The number of an entry whose call was cancelled, and whose start was given back. */
 export const VOID = -2;
 
 /** The head, but for the levels. */

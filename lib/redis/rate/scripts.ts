@@ -153,14 +153,14 @@ else
   putBack(calls, k and 2 or 1, 0)
   flush()
 end
-local voidCount, texts = 0, nil
-repeat -- those at the end keep none waiting
-  texts = call('LRANGE', KEYS[2], -voidCount - 1000, -voidCount - 1)
+local givenBack, texts = 0, nil
+repeat -- no call waits behind those at the end
+  texts = call('LRANGE', KEYS[2], -givenBack - 1000, -givenBack - 1)
   local x = #texts
   while x > 0 and read(texts[x]).number == ${VOID} do x = x - 1 end
-  voidCount = voidCount + #texts - x
+  givenBack = givenBack + #texts - x
 until x > 0 or #texts == 0
-cut(voidCount)
+cut(givenBack)
 save()
 return 1
 `);

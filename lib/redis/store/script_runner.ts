@@ -18,6 +18,7 @@ export class ScriptRunner {
   readonly ids: Ids = new Ids();
   /** Aborts when the client is closed. */
   readonly closing: AbortSignal;
+  /** Sends the commands, and keeps those that have no answer yet. */
   readonly #commands: Commands;
   readonly #portions: Pick<Portions, "send">;
   /** The connection over which each script was last sent in full; a new object each time. */

@@ -11,7 +11,7 @@
  *
  * @module
  */
-import { InFlight, type LabelOf, requestLabel } from "../in_flight.ts";
+import { InFlight, type Labeler, requestLabel } from "../in_flight.ts";
 import { isSent } from "../platform/bun.ts";
 import type { ShutdownState } from "../shutdown_state.ts";
 
@@ -25,7 +25,7 @@ export class Call extends InFlight {
   /** Breaks off the present stage. */
   onCut: (() => void) | undefined = undefined;
 
-  constructor(state: ShutdownState, request: Request, info: unknown, label: LabelOf<Request>) {
+  constructor(state: ShutdownState, request: Request, info: unknown, label: Labeler<Request>) {
     super(label && requestLabel(request, label));
     this.shutdown = state;
     this.request = request;

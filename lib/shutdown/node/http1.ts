@@ -15,7 +15,7 @@
  * @module
  */
 import { throwUncaught } from "../../internal/platform.ts";
-import { InFlight, type LabelOf, requestLabel } from "../in_flight.ts";
+import { InFlight, type Labeler, requestLabel } from "../in_flight.ts";
 import { CHECK_EVERY, LINGER, type ShutdownState } from "../shutdown_state.ts";
 import { outliveListener } from "../platform/deno.ts";
 import { afterUpload, headersAsObject, insistOnClose, refuse, refuseUpgrade } from "./messages.ts";
@@ -43,15 +43,15 @@ const FEWEST_CHECKS = 3;
 /** The connections of one server, and the requests on them. */
 export class Http1Connections {
   readonly #state: ShutdownState;
-  readonly #label: LabelOf<NodeRequestLike>;
+  readonly #labeler: Labeler<NodeRequestLike>;
   /** The open connections by their sockets. */
   readonly open: Map<SocketLike, Connection> = new Map();
   /** One listener for all connections: a closure for each would be most of an idle connection's cost. */
   readonly #onClosed: (this: SocketLike) => void;
 
-  constructor(state: ShutdownState, label: LabelOf<NodeRequestLike>) {
+  constructor(state: ShutdownState, labeler: Labeler<NodeRequestLike>) {
     this.#state = state;
-    this.#label = label;
+    this.#labeler = labeler;
     const { open } = this;
     this.#onClosed = function (this: SocketLike) {
       const connection = open.get(this);
@@ -92,7 +92,7 @@ export class Http1Connections {
     if (request.socket.writableEnded) return true;
     const connection = this.connectionOf(request.socket);
     if (connection.newest?.announced) return true;
-    const exchange = new Exchange(connection, request, response, this.#label);
+    const exchange = new Exchange(connection, request, response, this.#labeler);
     response[EXCHANGE] = exchange;
     response.on("close", onAnswered);
     const { phase, announces, refuses, retryAfter } = this.#state;
@@ -109,7 +109,7 @@ export class Http1Connections {
       refuseUpgrade(socket, retryAfter);
       return true;
     }
-    const exchange = socket[EXCHANGE] = new Exchange(this.connectionOf(socket), request, undefined, this.#label);
+    const exchange = socket[EXCHANGE] = new Exchange(this.connectionOf(socket), request, undefined, this.#labeler);
     if (phase === "serving") return pass();
     socket.on("error", () => {}); // until it is passed on, it has no listener
     this.#passLater(exchange, pass);
@@ -169,8 +169,8 @@ export class Exchange extends InFlight {
   readonly #url: string | undefined; // the original URL: routers change `request.url`
 
   /** @param response Undefined for an upgrade request. */
-  constructor(connection: Connection, request: Incoming, response?: Outgoing, label?: LabelOf<NodeRequestLike>) {
-    super(label && requestLabel(request, label));
+  constructor(connection: Connection, request: Incoming, response?: Outgoing, labeler?: Labeler<NodeRequestLike>) {
+    super(labeler && requestLabel(request, labeler));
     this.connection = connection;
     this.request = request;
     this.response = response;

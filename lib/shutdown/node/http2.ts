@@ -10,7 +10,7 @@
  * @module
  */
 import { throwUncaught } from "../../internal/platform.ts";
-import { InFlight, type LabelOf, requestLabel } from "../in_flight.ts";
+import { InFlight, type Labeler, requestLabel } from "../in_flight.ts";
 import { REFUSAL, type ShutdownState } from "../shutdown_state.ts";
 import { whenUploaded } from "./messages.ts";
 import type { Emitter, NodeRequestLike } from "./shapes.ts";
@@ -44,14 +44,14 @@ const ANY_STREAM = 2 ** 31 - 1;
 /** The sessions of one server. */
 export class Http2Sessions {
   readonly #state: ShutdownState;
-  readonly #label: LabelOf<NodeRequestLike>;
+  readonly #labeler: Labeler<NodeRequestLike>;
   /** Each with the time at which it was opened, or USED from its first stream on. */
   readonly #sessions = new Map<SessionLike, number>();
   #saidGoodbyeAt = -Infinity;
 
-  constructor(state: ShutdownState, label: LabelOf<NodeRequestLike>) {
+  constructor(state: ShutdownState, labeler: Labeler<NodeRequestLike>) {
     this.#state = state;
-    this.#label = label;
+    this.#labeler = labeler;
   }
 
   /** Adds an opened session. */
@@ -75,7 +75,7 @@ export class Http2Sessions {
       return true;
     }
     const request = { method: String(headers[":method"]), url: String(headers[":path"]), headers };
-    const entry = new InFlight(requestLabel(request, this.#label));
+    const entry = new InFlight(requestLabel(request, this.#labeler));
     entry.cut = () => void stream.close(CANCEL);
     this.#state.inFlight.add(entry);
     const end = () => this.#state.inFlight.delete(entry);

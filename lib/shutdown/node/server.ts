@@ -10,7 +10,7 @@ import { ASYNC_DISPOSE } from "../../internal/dispose.ts";
 import { builtin, currentProcess, runtime } from "../../internal/platform.ts";
 import { exposeState } from "../../internal/state.ts";
 import { calmTurn } from "../calm_turn.ts";
-import type { LabelOf } from "../in_flight.ts";
+import type { Labeler } from "../in_flight.ts";
 import { type AttachedServer, CHECK_EVERY, LINGER, type ShutdownState, TURN } from "../shutdown_state.ts";
 import { Http1Connections } from "./http1.ts";
 import { Http2Sessions, type SessionLike, type StreamLike } from "./http2.ts";
@@ -42,7 +42,7 @@ export class NodeServer implements AttachedServer {
     exposeState(NodeServer, (server) => server.#connections.open);
   }
 
-  constructor(state: ShutdownState, server: HttpServer, label: LabelOf<NodeRequestLike>) {
+  constructor(state: ShutdownState, server: HttpServer, label: Labeler<NodeRequestLike>) {
     this.#state = state;
     this.#server = server;
     this.#connections = new Http1Connections(state, label);
