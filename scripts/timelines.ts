@@ -22,7 +22,8 @@ export async function picture(name: string): Promise<string> {
   try {
     const impatient = ["Lock", "Semaphore", "Pool"].includes(name);
     const limit = name === "Barrier" ? 3 : 2;
-    const stage = new Stage({ tasks: 6, work: 600, limit, impatient });
+    const tasks = name === "KeyedMutex" ? 3 : 6; // as many as in the program above it in the README
+    const stage = new Stage({ tasks, work: 600, limit, impatient });
     const scene = scenes[name]!;
     let over = false;
     const playing = scene.play(stage).finally(() => over = true);

@@ -39,7 +39,7 @@ export interface Scene {
 }
 
 const letter = (i: number) => "ABC"[i % 3]!;
-const user = (i: number) => ["ann", "bob", "cleo"][i % 3]!;
+const user = (i: number) => ["ann", "ann", "bob"][i % 3]!;
 
 export const scenes: Readonly<Record<string, Scene>> = {
   Lock: {
