@@ -39,11 +39,11 @@ const SIZES: Readonly<Record<string, string>> = {
 /** The page with the parts between comments such as `<!-- size -->` and `<!-- /size -->` written anew. */
 export function page(text: string, results: Results): string {
   const sizes = Object.entries(SIZES).map(([name, imports]) => [name, (size(imports) / 1000).toFixed(1)]);
-  const head = ["operation", "package", ...RUN_TIMES.map((name) => TITLES[name])];
+  const head = ["**operation**, package", ...RUN_TIMES.map((name) => TITLES[name])];
   const parts: Readonly<Record<string, string>> = {
     local: table(head, rowsOf(results).filter((row) => !isRemote(row)).flatMap((row) => linesOf(results, row, 1))),
     redis: table(head, rowsOf(results).filter(isRemote).flatMap((row) => linesOf(results, row, 1e3))),
-    size: table(["import", "kB"], sizes),
+    size: `${sizes.map(([name, kB]) => `${name} ${kB}`).join(", ")}.\n`,
     conditions: conditions(results),
   };
   return text.replace(/<!-- (\w+) -->\n[^]*?<!-- \/\1 -->/g, (_, name: string) => {
@@ -53,8 +53,7 @@ export function page(text: string, results: Results): string {
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  const isText = (title: string) => ["operation", "package", "import"].includes(title);
-  return [line(head), line(head.map((title) => isText(title) ? "---" : "--:")), ...rows.map(line)].join("\n") + "\n";
+  return [line(head), line(head.map((_, i) => i === 0 ? "---" : "--:")), ...rows.map(line)].join("\n") + "\n";
 }
 
 const rowsOf = ({ figures }: Results) => [...new Set(figures.map(({ row }) => row))];
@@ -87,8 +86,8 @@ function linesOf(results: Results, row: string, unit: number): string[][] {
   const shownAs = (value: number) => value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString("en");
   const cells = (name: string) => RUN_TIMES.map((at) => shownAs(time(name, at) / unit));
   return [
-    [row, "**interlock**", ...cells(OURS).map((text) => `**${text}**`)],
-    ...shown.map((name) => ["", name, ...cells(name)]),
+    [row, ...cells(OURS)].map((text) => `**${text}**`),
+    ...shown.map((name) => [name, ...cells(name)]),
   ];
 }
 

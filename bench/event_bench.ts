@@ -7,7 +7,6 @@ export const situations = await register([
   ...[1000, 100_000].map((waiters) =>
     situation<() => Flag>({
       name: `event, ${waiters.toLocaleString("en")} waiters`,
-      row: waiters === 100_000 ? "waking one of 100,000 waiters of an event" : undefined,
       operation: "wait",
       operations: waiters,
       main: waiters === 100_000,

@@ -13,10 +13,10 @@ import { charts, type Measured, page, type Results } from "./_page.ts";
 import { measured, RUN_TIMES, versionOf } from "./_processes.ts";
 
 /** In the order of the page. */
-const FILES = "lock keyed_mutex semaphore event pool rate_limiter cancellation redis".split(" ");
+const FILES = "lock keyed_mutex semaphore pool rate_limiter cancellation redis".split(" ");
 
 const PACKAGES =
-  "async-lock async-mutex async-sema await-lock bottleneck es-toolkit @esfx/async-manualresetevent fastq ioredis5 p-limit p-map p-queue p-throttle rate-limiter-flexible redis-semaphore redlock";
+  "async-lock async-mutex async-sema await-lock bottleneck es-toolkit fastq ioredis5 p-limit p-map p-queue p-throttle rate-limiter-flexible redis-semaphore redlock";
 
 /** Contenders take turns, a process each. What waits for a server has its time on the clock, all else its CPU time. */
 async function measure(file: string, only: RegExp, processes: number): Promise<Measured[]> {
