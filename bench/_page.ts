@@ -104,8 +104,9 @@ function conditions({ date, machine, processes, runTimes, packages }: Results): 
   ].join("\n") + "\n";
 }
 
-/** Readable on white and on black, and narrow enough for a phone. */
-const [TEXT, GRID, BLUE, GREY] = ["#6e7781", "#8c959f66", "#2f81f7", "#8c959f"];
+/** Readable on white; on black with the lighter text of {@linkcode DARK}. The charts are narrow enough for a phone. */
+const [TEXT, GRID, BLUE, GREY] = ["#57606a", "#8c959f66", "#2f81f7", "#8c959f"];
+const DARK = "<style>@media (prefers-color-scheme: dark) { text { fill: #c9d1d9 } }</style>";
 
 /** File names and SVGs. */
 export async function charts(results: Results): Promise<[name: string, svg: string][]> {
@@ -122,7 +123,8 @@ export async function charts(results: Results): Promise<[name: string, svg: stri
 }
 
 async function svg(spec: TopLevelSpec): Promise<string> {
-  return await new View(parse(compile(spec).spec), { renderer: "none" }).toSVG();
+  const drawn = await new View(parse(compile(spec).spec), { renderer: "none" }).toSVG();
+  return drawn.replace(/(?<=^<svg[^>]*>)/, DARK);
 }
 
 const BARS = {

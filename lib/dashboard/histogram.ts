@@ -32,7 +32,8 @@ const WIDTH = 300, BAR = 24, HEIGHT = 76;
 
 /** Draws the classes as bars, in an SVG that scales with its container. */
 export function drawHistogram(title: string, { counts, total }: Histogram): string {
-  const tallest = Math.max(1, ...counts);
+  if (total === 0) return `<p class="none">None has ended yet.</p>`;
+  const tallest = Math.max(...counts);
   const bars = counts.map((count, i) => {
     const height = count === 0 ? 0 : Math.max(2, Math.round(count / tallest * HEIGHT));
     const [x, y] = [8 + i * (BAR + 2), 4 + HEIGHT - height];
@@ -44,8 +45,9 @@ export function drawHistogram(title: string, { counts, total }: Histogram): stri
     `<text x="${8 + i * (BAR + 2)}" y="${HEIGHT + 20}" text-anchor="middle">${inWords(ENDS[i - 1]!)}</text>`
   );
   const nonEmpty = counts.flatMap((count, i) => count > 0 ? [`${count} ${classOf(i)}`] : []);
-  const words = total === 0 ? "none yet" : nonEmpty.join(", ");
-  return `<svg class="histogram" viewBox="0 0 ${WIDTH} ${HEIGHT + 26}" role="img" aria-label="${title}: ${words}">` +
+  return `<svg class="histogram" viewBox="0 0 ${WIDTH} ${HEIGHT + 26}" role="img" aria-label="${title}: ${
+    nonEmpty.join(", ")
+  }">` +
     `<path d="M8 ${HEIGHT + 4.5}H${WIDTH - 6}"/>${bars.join("")}${labels.join("")}</svg>`;
 }
 

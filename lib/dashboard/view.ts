@@ -73,9 +73,9 @@ interface TableRow {
 const COLUMNS: readonly (readonly [head: string, cell: (row: TableRow) => string, isWide?: boolean])[] = [
   ["Holders", ({ track }) => `${track.holds.size || ""}`],
   ["Waiters", ({ track }) => `${track.waits.size || ""}`],
-  ["Longest wait", ({ longest }) => longest === 0 ? "" : `<span class="${level(longest)}">${inWords(longest)}</span>`],
-  ["95 % waited", ({ track }) => escape(track.waiting.upperBound(0.95)), true],
-  ["95 % held", ({ track }) => escape(track.holding.upperBound(0.95)), true],
+  ["Oldest waiter", ({ longest }) => longest === 0 ? "" : `<span class="${level(longest)}">${inWords(longest)}</span>`],
+  ["p95 wait", ({ track }) => escape(track.waiting.upperBound(0.95)), true],
+  ["p95 hold", ({ track }) => escape(track.holding.upperBound(0.95)), true],
   ["Grants", ({ track }) => grantsHtml(track), true],
 ];
 

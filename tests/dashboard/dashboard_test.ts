@@ -361,7 +361,10 @@ test("dashboard: whatever a name, a key or a class looks like, the page has no c
 });
 
 test("dashboard: the numbers below a histogram stand where the classes of its bars end", () => {
-  const picture = drawHistogram("Waiting", new Histogram());
+  const waits = new Histogram();
+  assert.match(drawHistogram("Waiting", waits), />None has ended yet\.</);
+  waits.add(2);
+  const picture = drawHistogram("Waiting", waits);
   const ends = new Map(
     [...picture.matchAll(/<rect x="(\d+)".*?: (?:from .*?)?to (.*?)</g)].map(([, x, end]) => [x, end]),
   );
