@@ -13,7 +13,7 @@ import { keysOf, rateKeysOf, settingsOf } from "../lib/redis/options.ts";
 import { EVERYTHING } from "../lib/redis/rw_lock.ts";
 import { channelsOf } from "../lib/redis/scripts/script.ts";
 import { RedisStore } from "../lib/redis/store/redis_store.ts";
-import type { StoredName } from "../lib/redis/store/store.ts";
+import type { StoredResource } from "../lib/redis/store/store.ts";
 import { findServer } from "../tests/redis/_find_server.ts";
 import { freePort } from "../tests/redis/_server.ts";
 import { command } from "../tests/redis/model/_command.ts";
@@ -24,7 +24,7 @@ const ROUNDS = 8;
 /** Waiters behind the holder of each name. */
 const WAITERS = 4;
 
-type NameOf = (key: number, call: number) => StoredName;
+type NameOf = (key: number, call: number) => StoredResource;
 
 const nameOf = (kind: "lock" | "semaphore" | "rw", limit: number, weightOf: (call: number) => number): NameOf => {
   const settings = settingsOf({});
@@ -45,7 +45,7 @@ const names: Record<string, NameOf> = {
   "readers and writers": nameOf("rw", EVERYTHING, (call) => call % 5 === 0 ? EVERYTHING : 1),
 };
 
-type Hold = { readonly id: string; readonly spec: StoredName };
+type Hold = { readonly id: string; readonly spec: StoredResource };
 
 /** A server of its own for each figure: what ran before would change it by some percents. */
 class CountedServer {
@@ -87,7 +87,7 @@ class CountedServer {
     if (answer.number === undefined) throw new Error("it has to start at once");
   }
 
-  async acquire(spec: StoredName): Promise<Hold> {
+  async acquire(spec: StoredResource): Promise<Hold> {
     const id = this.store.ids.next();
     await this.store.acquire({ id, spec, waits: true, position: 0, granted() {} }, command());
     return { id, spec };

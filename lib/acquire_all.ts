@@ -92,9 +92,9 @@ export async function acquireAll<L extends readonly Acquirable<AnyGuard>[]>(
   options?: WaitOptions,
 ): Promise<GuardGroup<GuardsOf<L>>> {
   checkArray(list, "list", "be an array such as [a, b]");
-  const things: L[number][] = [...list];
+  const acquirables: L[number][] = [...list];
   const limits = readWaitOptions(options);
-  const locks = inLockOrder(things);
+  const locks = inLockOrder(acquirables);
   const guards: AnyGuard[] = [];
   try {
     const closedLock = locks.find(({ lock }) => (lock as { readonly closed?: boolean }).closed);

@@ -4,7 +4,7 @@
  * @module
  */
 import { callIn } from "./internal/call_in.ts";
-import { type Cancellation, onCancel, reasonOf } from "./internal/cancellation.ts";
+import { type CancelWatch, onCancel, reasonOf } from "./internal/cancellation.ts";
 import {
   admit,
   checkCount,
@@ -76,7 +76,7 @@ export interface TaskGroupOptions extends NameOptions {
  */
 export class TaskGroup implements AsyncDisposable {
   // #tasks counts waiting, starting and running tasks, and blocks of `scope`; starting and running tasks hold a permit.
-  // #failures is empty unless the signal has aborted. #link is set and #joiners wait only while #tasks > 0.
+  // #failures is empty unless the signal has aborted. #outerWatch is set and #joiners wait only while #tasks > 0.
   // #unobserved has a failure only while `join` has not thrown it.
   readonly #places: Places;
   readonly #joinTarget: WaitedFor;
@@ -93,10 +93,10 @@ export class TaskGroup implements AsyncDisposable {
   #controller: AbortController | undefined;
   /** The signal of the options, and the link to it. */
   readonly #outer: AbortSignal | undefined;
-  #link: Cancellation | undefined;
+  #outerWatch: CancelWatch | undefined;
 
   static {
-    exposeState(TaskGroup, (group) => [group.#tasks, group.#places, group.#failures, group.#link]);
+    exposeState(TaskGroup, (group) => [group.#tasks, group.#places, group.#failures, group.#outerWatch]);
     setDisposal(TaskGroup);
     show(TaskGroup, "TaskGroup", ["name", "active", "waiting"]);
   }
@@ -305,14 +305,14 @@ export class TaskGroup implements AsyncDisposable {
   #begin(): void {
     this.#followOuter();
     const signal = this.#outer;
-    if (signal !== undefined && !signal.aborted) this.#link ??= onCancel({ signal }, () => this.#followOuter());
+    if (signal !== undefined && !signal.aborted) this.#outerWatch ??= onCancel({ signal }, () => this.#followOuter());
     this.#tasks++;
   }
 
   #end(): void {
     if (--this.#tasks > 0) return;
-    this.#link?.end();
-    this.#link = undefined;
+    this.#outerWatch?.end();
+    this.#outerWatch = undefined;
     wake(this.#joiners, undefined);
   }
 

@@ -44,10 +44,8 @@ export function drawHistogram(title: string, { counts, total }: Histogram): stri
   const labels = [1, 4, 7, 10].map((i) =>
     `<text x="${8 + i * (BAR + 2)}" y="${HEIGHT + 20}" text-anchor="middle">${inWords(ENDS[i - 1]!)}</text>`
   );
-  const nonEmpty = counts.flatMap((count, i) => count > 0 ? [`${count} ${classOf(i)}`] : []);
-  return `<svg class="histogram" viewBox="0 0 ${WIDTH} ${HEIGHT + 26}" role="img" aria-label="${title}: ${
-    nonEmpty.join(", ")
-  }">` +
+  const words = counts.flatMap((count, i) => count > 0 ? [`${count} ${classOf(i)}`] : []).join(", ");
+  return `<svg class="histogram" viewBox="0 0 ${WIDTH} ${HEIGHT + 26}" role="img" aria-label="${title}: ${words}">` +
     `<path d="M8 ${HEIGHT + 4.5}H${WIDTH - 6}"/>${bars.join("")}${labels.join("")}</svg>`;
 }
 

@@ -51,11 +51,11 @@ export class Frame {
   }
 
   /**
-   * @param thing The label of the resource in detail; if unknown, the first of the table is shown.
+   * @param chosenLabel The label of the resource in detail; if unknown, the first of the table is shown.
    * @param width Pixels for the timeline.
    */
-  parts(thing: string, width: number): Parts {
-    const track = this.#tracks.byLabel.get(thing) ?? this.#topTrack;
+  parts(chosenLabel: string, width: number): Parts {
+    const track = this.#tracks.byLabel.get(chosenLabel) ?? this.#topTrack;
     const key = `${width} ${track?.label}`;
     const shown = this.#details.get(key) ?? (track === undefined ? "" : detailHtml(track, this.#now, width));
     this.#details.set(key, shown);
@@ -104,10 +104,10 @@ function alertHtml(kind: Finding["kind"], message: string): string {
 
 /** The page marks the row of the resource in detail. */
 function rowHtml(one: TableRow): string {
-  const { label: text } = one.track;
-  const label = attribute(text);
-  const name = `<th scope="row"><button type="button" id="b-${label}" data-thing="${label}" aria-pressed="false">` +
-    `${escape(text)}</button></th>`;
+  const { label } = one.track;
+  const safe = attribute(label);
+  const name = `<th scope="row"><button type="button" id="b-${safe}" data-thing="${safe}" aria-pressed="false">` +
+    `${escape(label)}</button></th>`;
   const cells = COLUMNS.map(([, cell, isWide]) => `<td class="${isWide ? "wide" : ""}">${cell(one)}</td>`);
   return `<tr>${name}${cells.join("")}</tr>`;
 }

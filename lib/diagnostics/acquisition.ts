@@ -97,7 +97,7 @@ export class Acquisition implements ObservedCall {
   }
 
   /** Whether its grant is a hold, which ends in a release. */
-  get isHeldOnceGranted(): boolean {
+  get createsHold(): boolean {
     return this.resource.isHeld !== false;
   }
 

@@ -64,8 +64,8 @@ export function longWait(wait: Acquisition, now: number, prefix = ""): Finding {
 }
 
 function holderInWords(wait: Acquisition, holder: Acquisition | undefined, now: number): string {
-  const { resource, group, isHeldOnceGranted } = wait;
-  if (!isHeldOnceGranted) return "nothing has ended its wait";
+  const { resource, group, createsHold } = wait;
+  if (!createsHold) return "nothing has ended its wait";
   if (holder === undefined) {
     return resource.isRemote
       ? "its holder is not on this connection, inspect() shows it"

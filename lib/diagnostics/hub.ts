@@ -70,7 +70,7 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
     const known = this.registry.acquisitionOf(call);
     const acquisition = known?.state === "waits" ? known : this.#add(resource, call, permits);
     if (hold !== call) this.registry.setGuard(acquisition, hold);
-    const waited = this.registry.move(acquisition, acquisition.isHeldOnceGranted ? "holds" : "ended");
+    const waited = this.registry.move(acquisition, acquisition.createsHold ? "holds" : "ended");
     this.notify("grant", eventOf(acquisition, { waited }), acquisition);
   }
 
@@ -124,7 +124,7 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
   }
 
   /** Words about the holder, for the message of a time-out; asked for together with runs. */
-  holderOf(resource: Resource): string {
+  holderText(resource: Resource): string {
     const [holder] = this.#runs && waitsForRelease(resource) ? this.registry.groupOf(resource)?.holds ?? [] : [];
     return holder === undefined ? "" : this.#heldInWords(holder);
   }
@@ -217,5 +217,5 @@ const safeHook: Hook = {
   giveBack: (resource, permits) => enqueue(resource, () => hub.giveBack(resource, permits)),
   run: (call, fn) => hub.run(call, fn), // errors of `fn` belong to the caller
   deadlockOf: (resource, call, operation) => withoutThrowing(() => hub.deadlockOf(resource, call, operation)),
-  holderOf: (resource) => withoutThrowing(() => hub.holderOf(resource)) ?? "",
+  holderText: (resource) => withoutThrowing(() => hub.holderText(resource)) ?? "",
 };

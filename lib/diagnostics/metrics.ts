@@ -148,7 +148,7 @@ class Instruments implements Listener {
   grant({ waited }: GrantEvent, acquisition: Acquisition): void {
     const attributes = this.#attributesOf(acquisition.resource);
     if (acquisition.hasWaited) this.#waiters.add(-1, attributes);
-    if (acquisition.isHeldOnceGranted) this.#holders.add(1, attributes);
+    if (acquisition.createsHold) this.#holders.add(1, attributes);
     this.#waits.record(waited / 1000, attributes);
   }
 

@@ -77,7 +77,7 @@ class Recorder implements Trace, Listener {
 
   grant({ at, waited }: GrantEvent, acquisition: Acquisition): void {
     if (acquisition.hasWaited) this.#causes.set(acquisition, this.#lastReleases.get(acquisition.group));
-    if (acquisition.hasWaited || !acquisition.isHeldOnceGranted) {
+    if (acquisition.hasWaited || !acquisition.createsHold) {
       this.#keep(this.#slice(acquisition, "wait", at - waited, at, "granted"));
     }
   }

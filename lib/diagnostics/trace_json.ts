@@ -83,7 +83,7 @@ interface Track {
   readonly wait: Rows;
 }
 
-interface Placed extends Slice {
+interface PlacedSlice extends Slice {
   readonly pid: number;
   readonly tid: number;
 }
@@ -104,23 +104,23 @@ function tidOf(what: Slice["what"], row: number): number {
   return row * 2 + (what === "hold" ? 1 : 2);
 }
 
-function drawSlice({ what, from, to, kind, id, end, permits, site, pid, tid }: Placed): TraceEvent {
+function drawSlice({ what, from, to, kind, id, end, permits, site, pid, tid }: PlacedSlice): TraceEvent {
   const args = { id, end, permits, ...(site === undefined ? {} : { site }) };
   return { ph: "X", name: what, cat: kind, ts: micros(from), dur: micros(to) - micros(from), pid, tid, args };
 }
 
 /** Draws an arrow from each release to the grants that it caused, if both are kept. */
-function drawArrows(placed: readonly Placed[]): TraceEvent[] {
+function drawArrows(placed: readonly PlacedSlice[]): TraceEvent[] {
   const holds = new Map(placed.filter(({ what }) => what === "hold").map((one) => [one.id, one]));
-  return [...holds.values()].flatMap((granted) => {
-    const released = holds.get(granted.causedBy ?? -1);
-    if (released === undefined) return [];
-    const arrow = { name: "hand-off", cat: "hand-off", id: granted.id };
+  return [...holds.values()].flatMap((grantedHold) => {
+    const releasedHold = holds.get(grantedHold.causedBy ?? -1);
+    if (releasedHold === undefined) return [];
+    const arrow = { name: "hand-off", cat: "hand-off", id: grantedHold.id };
     // An arrow belongs to the slice around its time, and the end of a slice is outside it.
-    const leavesAt = Math.max(micros(released.from), micros(released.to) - 1);
+    const leavesAt = Math.max(micros(releasedHold.from), micros(releasedHold.to) - 1);
     return [
-      { ...arrow, ph: "s", ts: leavesAt, pid: released.pid, tid: released.tid },
-      { ...arrow, ph: "f", bp: "e", ts: micros(granted.from), pid: granted.pid, tid: granted.tid },
+      { ...arrow, ph: "s", ts: leavesAt, pid: releasedHold.pid, tid: releasedHold.tid },
+      { ...arrow, ph: "f", bp: "e", ts: micros(grantedHold.from), pid: grantedHold.pid, tid: grantedHold.tid },
     ];
   });
 }

@@ -8,7 +8,7 @@
  * - `await pause(ms, signal)` resolves after a time, or earlier when the signal aborts or a promise settles.
  * - `const cancellation = onCancel({ signal, timeout }, fn)` calls `fn` once, unless `cancellation.end()` was called
  *   before.
- * - `class … extends Cancellation` overrides the phases.
+ * - `class … extends CancelWatch` overrides the phases.
  *
  * Check for an aborted signal first: it never notifies again.
  *
@@ -37,7 +37,7 @@ export interface Served {
 }
 
 /** One wait that can be cancelled, until it is cancelled or `end` is called. */
-export abstract class Cancellation {
+export abstract class CancelWatch {
   readonly signal: AbortSignal | undefined;
   readonly timeout: number;
   /** Its entries in the rings of its signal and of its time-out. */
@@ -86,7 +86,7 @@ export abstract class Cancellation {
 }
 
 /** All leave first, then all are settled, then grants are made. */
-function cancel(waits: readonly Cancellation[], outcome: CancelOutcome): void {
+function cancel(waits: readonly CancelWatch[], outcome: CancelOutcome): void {
   if (hook === undefined) cancelAll(waits, outcome);
   else hook.step(() => cancelAll(waits, outcome));
 }
@@ -95,7 +95,7 @@ function cancel(waits: readonly Cancellation[], outcome: CancelOutcome): void {
  * In loops: a TimeoutError keeps the closures of its stack, so with `map` 10,000 time-outs at once take 1.7 times as
  * long (Deno 2.9.6).
  */
-function cancelAll(waits: readonly Cancellation[], outcome: CancelOutcome): void {
+function cancelAll(waits: readonly CancelWatch[], outcome: CancelOutcome): void {
   for (const wait of waits) {
     wait.end();
     wait.leave();
@@ -122,13 +122,13 @@ abstract class Cause {
  * A Set of waits takes 300 ns more for each timed wait (Deno 2.9.6).
  */
 class RingEntry {
-  readonly wait: Cancellation;
+  readonly wait: CancelWatch;
   /** When it ends, if it shares a timer. */
   readonly due: number;
   next: RingEntry | Cause;
   previous: RingEntry | Cause;
 
-  constructor(wait: Cancellation, cause: Cause, due = 0) {
+  constructor(wait: CancelWatch, cause: Cause, due = 0) {
     this.wait = wait;
     this.due = due;
     this.next = cause;
@@ -153,7 +153,7 @@ class Abort extends Cause {
   readonly #signal: AbortSignal;
   readonly #onAbort = (): void => {
     if (!this.#signal.aborted) return; // the event was dispatched by hand
-    const waits: Cancellation[] = [];
+    const waits: CancelWatch[] = [];
     for (let one: RingEntry | Cause = this.next; one instanceof RingEntry; one = one.next) waits.push(one.wait);
     cancel(waits, "aborted");
   };
@@ -203,7 +203,7 @@ class Expiry extends Cause {
   }
 }
 
-function entryByTime(wait: Cancellation, timeout: number, keepsAlive: boolean): RingEntry {
+function entryByTime(wait: CancelWatch, timeout: number, keepsAlive: boolean): RingEntry {
   const isShared = keepsAlive && setTimeout === sharingSetTimeout;
   const expiry = isShared && expiries.get(timeout) || new Expiry(timeout, keepsAlive);
   if (isShared) expiries.set(timeout, expiry);
@@ -211,12 +211,12 @@ function entryByTime(wait: Cancellation, timeout: number, keepsAlive: boolean): 
 }
 
 /** Calls `fn` when the signal aborts or the time is over. `fn` must not throw. */
-export function onCancel(limits: CancelLimits, fn: (outcome: CancelOutcome) => void): Cancellation {
+export function onCancel(limits: CancelLimits, fn: (outcome: CancelOutcome) => void): CancelWatch {
   return new Callback(limits, fn);
 }
 
 /** Calls its function after all waits that left with it are settled. */
-class Callback extends Cancellation implements Served {
+class Callback extends CancelWatch implements Served {
   readonly #fn: (outcome: CancelOutcome) => void;
 
   constructor(limits: CancelLimits, fn: (outcome: CancelOutcome) => void) {

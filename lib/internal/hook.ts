@@ -81,7 +81,7 @@ export interface Hook {
   /** The error with which `call` rejects instead of waiting, if it would wait for a hold of its own `run`. */
   deadlockOf(resource: Resource, call: object, operation: string): Error | undefined;
   /** The end of a TimeoutError's message: empty, or "; held for 3204 ms, acquired at checkout.ts:41". */
-  holderOf(resource: Resource): string;
+  holderText(resource: Resource): string;
 }
 
 /** Set while an observer is on. */

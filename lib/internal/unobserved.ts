@@ -6,7 +6,7 @@
  * @module
  */
 import { SyncError } from "../errors.ts";
-import { type Cancellation, onCancel } from "./cancellation.ts";
+import { type CancelWatch, onCancel } from "./cancellation.ts";
 import { quote } from "./check.ts";
 import { currentProcess, throwUncaught, warn } from "./platform.ts";
 
@@ -18,7 +18,7 @@ const OVERDUE_AFTER = 10_000;
 interface Failure {
   readonly error: unknown;
   /** Reports the failure when it is overdue. */
-  timer: Cancellation | undefined;
+  timer: CancelWatch | undefined;
 }
 
 /** The error that one `join` throws. */

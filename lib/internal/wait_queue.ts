@@ -10,7 +10,7 @@
  *
  * @module
  */
-import { Cancellation, type CancelLimits, type CancelOutcome, keepRequest, type Served } from "./cancellation.ts";
+import { type CancelLimits, type CancelOutcome, CancelWatch, keepRequest, type Served } from "./cancellation.ts";
 import { abortError, reasonOf } from "./check.ts";
 import { type GiveUpOutcome, hook, needsOnlyPromise, step } from "./hook.ts";
 import { timersEndWithRequest } from "./platform.ts";
@@ -163,7 +163,7 @@ interface AnyQueue {
 }
 
 /** The signal and the time-out of a waiter. */
-export class WaitCancellation extends Cancellation {
+export class WaitCancellation extends CancelWatch {
   /** The waiter before its own in the queue. Waiters without a cancellation leave only at the head. */
   previous: Waiter<never> | undefined = undefined;
   readonly #waiter: Waiter<never>;

@@ -44,5 +44,5 @@ export function closedError(target: WaitedFor): ClosedError {
 
 /** The error of a wait that timed out. Diagnostics add the holder to its message. */
 export function waitTimeoutError(target: WaitedFor, timeout: number): TimeoutError {
-  return timeoutError(operationOf(target), timeout, hook?.holderOf(target));
+  return timeoutError(operationOf(target), timeout, hook?.holderText(target));
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Cancellation } from "../internal/cancellation.ts";
+import type { CancelWatch } from "../internal/cancellation.ts";
 import { checkNumber, must, readWaitOptions, type WaitLimits } from "../internal/check.ts";
 import type { Starts } from "../internal/budgets.ts";
 import type { StartQueue } from "../internal/start_queue.ts";
@@ -26,8 +26,8 @@ export interface CallOptions extends WaitLimits {
 export class Call extends Waiter<void> {
   /** Undefined for a call without options. */
   readonly options: CallOptions | undefined;
-  /** Set while its function runs, if that has a signal of its own, to which `link` passes on the caller's. */
-  own: { readonly controller: AbortController; readonly link: Cancellation | undefined } | undefined = undefined;
+  /** Set while its function runs, if that has a signal of its own, to which `watch` passes on the caller's. */
+  own: { readonly controller: AbortController; readonly watch: CancelWatch | undefined } | undefined = undefined;
 
   constructor(target: WaitedFor, options: CallOptions | undefined) {
     super(target);

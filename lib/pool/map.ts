@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { type Cancellation, onCancel, pause, reasonOf } from "../internal/cancellation.ts";
+import { type CancelWatch, onCancel, pause, reasonOf } from "../internal/cancellation.ts";
 import { isThenable } from "../internal/check.ts";
 import { follow } from "../internal/follow.ts";
 import { hook } from "../internal/hook.ts";
@@ -62,7 +62,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
   /** Opened by the first pull. */
   #source: Source<T> | undefined;
   /** Cancels the map when the caller's signal aborts. */
-  #link: Cancellation | undefined;
+  #watch: CancelWatch | undefined;
   /** Resumes `#drive`. */
   #wake: (() => void) | undefined;
 
@@ -136,7 +136,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     const { signal } = this.#job;
     try {
       this.#pool.admit(this.#pool.mapTarget, { signal });
-      if (signal !== undefined) this.#link = onCancel({ signal }, () => this.cancel(reasonOf(signal)));
+      if (signal !== undefined) this.#watch = onCancel({ signal }, () => this.cancel(reasonOf(signal)));
     } catch (refusal) {
       this.cancel(refusal);
     }
@@ -151,7 +151,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
     } while (!this.#isIdle());
     await this.#close();
     this.#phase = "over";
-    this.#link?.end();
+    this.#watch?.end();
     this.#endReads();
     this.#pool.endMap(this);
   }

@@ -117,8 +117,8 @@ export class PoolState {
     if (!needsOwnSignal && signal === undefined) return this.#signal();
     const controller = sharedController();
     this.controllers.add(controller);
-    const link = signal && onCancel({ signal }, () => controller.abort(reasonOf(signal)));
-    call.own = { controller, link };
+    const watch = signal && onCancel({ signal }, () => controller.abort(reasonOf(signal)));
+    call.own = { controller, watch };
     return controller.signal;
   }
 
@@ -147,7 +147,7 @@ export class PoolState {
   end(call: Call): void {
     if (call.own !== undefined) {
       this.controllers.delete(call.own.controller);
-      call.own.link?.end();
+      call.own.watch?.end();
     }
     this.slots.free(call);
   }

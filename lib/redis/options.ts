@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { LAYOUT } from "./scripts/layout.ts";
+import { LAYOUT_VERSION } from "./scripts/layout.ts";
 import { checkName, checkNumber, checkOptions, checkString, must } from "../internal/check.ts";
 
 /** Options of every class over Redis, read once by the constructor. */
@@ -90,7 +90,7 @@ export function checkTtl(ttl: unknown): asserts ttl is number {
 export type Keys = readonly [state: string, lives: string, queue: string];
 
 export function keysOf(prefix: string, kind: Kind, name: string): Keys {
-  const state = `${prefix}${kind}:${LAYOUT}:{${escapeName(name)}}`;
+  const state = `${prefix}${kind}:${LAYOUT_VERSION}:{${escapeName(name)}}`;
   return [state, `${state}:lives`, `${state}:queue`];
 }
 

@@ -7,7 +7,7 @@ import type { Resource } from "../internal/hook.ts";
 import { type Namespace, namespaceOf } from "./namespace.ts";
 import type { Backend } from "./clients/backend.ts";
 import { keysOf, type Kind, type RedisOptions, type Settings, settingsOf } from "./options.ts";
-import type { StoredName } from "./store/store.ts";
+import type { StoredResource } from "./store/store.ts";
 
 /** The namespace and the settings of one object, whose resources may have any names. */
 export interface Setup {
@@ -30,7 +30,7 @@ export interface CallSpec {
   readonly what: string;
 }
 
-export interface ResourceSpec extends StoredName, CallSpec {}
+export interface ResourceSpec extends StoredResource, CallSpec {}
 
 /**
  * Describes a name.

@@ -38,7 +38,7 @@ export function attach(state: ShutdownState, target: ServerLike | PoolLike, opti
   const label = readLabel(options);
   const owner = owners.get(target) ?? state;
   must(owner === state || owner.phase === "finished", "server", "belong to one GracefulShutdown only", target);
-  state.use("attach");
+  state.checkUsable("attach");
   if (state.attached.has(target)) return;
   if (owner !== state) detach(owner, target);
   const undo = isPool(target) ? attachPool(state, target) : attachServer(state, target, label);

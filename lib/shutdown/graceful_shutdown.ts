@@ -14,7 +14,7 @@ import type { PoolLike } from "./pool_work.ts";
 import { force, runSequence, startCallback } from "./sequence.ts";
 import type { ShutdownReport } from "./report.ts";
 import { ShutdownState, type Step } from "./shutdown_state.ts";
-import { countShutdown, discountShutdown, warnInWorker } from "./warnings.ts";
+import { countShutdown, uncountShutdown, warnInWorker } from "./warnings.ts";
 import { countWebSocket, type RawSocketLike, type WebSocketLike, type WebSocketOptions } from "./web_socket.ts";
 import { setDisposal } from "../internal/dispose.ts";
 import { show } from "../internal/show.ts";
@@ -149,7 +149,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    */
   request(reason?: unknown): void {
     if (this.#state.phase !== "serving" || this.#state.isDisposed) return;
-    this.#state.resolve(runSequence(this.#state, reason));
+    this.#state.resolveFinished(runSequence(this.#state, reason));
   }
 
   /**
@@ -172,7 +172,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
       const isFunction = typeof work === "function";
       must(isFunction || isThenable(work), "work", "be a promise or a function", work);
       if (isFunction) checkFunction(work, "work");
-      this.#state.useToCount("track", label);
+      this.#state.checkCounting("track", label);
       const entry = new InFlight(label ?? ((isFunction && work.name) || undefined));
       const untrack = () => inFlight.delete(entry);
       if (!isFunction) follow(work, untrack, untrack); // before counting it, because this may throw
@@ -313,12 +313,12 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
     state.isDisposed = true;
     this.#ignoreSignals();
     for (const server of state.attached.keys()) detach(state, server);
-    discountShutdown();
+    uncountShutdown();
   }
 
   #newStep(fn: Step["fn"], label: string | undefined, kind: string): Step {
     checkFunction(fn, "fn");
-    this.#state.use(`register ${kind}`, label);
+    this.#state.checkUsable(`register ${kind}`, label);
     return { fn, label: label ?? (fn.name || kind) };
   }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { abortServers } from "./platform/deno.ts";
+import { abortSafely } from "./platform/deno.ts";
 import { InFlight } from "./in_flight.ts";
 import { onCancel, pause } from "../internal/cancellation.ts";
 import { printable } from "../internal/check.ts";
@@ -99,7 +99,7 @@ export function force(state: ShutdownState, reason: Error, cause: string): void 
   if (state.forced.aborted) return;
   const labels = state.pendingLabels();
   for (const entry of state.inFlight) if (entry.count > 0) state.cut.add(entry);
-  abortServers(state.forcing, reason);
+  abortSafely(state.forcedController, reason);
   warnForced(cause, labels);
 }
 

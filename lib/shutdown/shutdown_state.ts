@@ -67,7 +67,7 @@ export class ShutdownState {
   isDisposed = false;
   // Created on first use: Cloudflare Workers forbids it at module scope.
   #ending: AbortController | undefined;
-  #forcing: AbortController | undefined;
+  #forcedController: AbortController | undefined;
   readonly inFlight: WorkInFlight = new WorkInFlight();
   /** Whether a fetch handler was wrapped, and the number of its calls so far. */
   hasWrapped = false;
@@ -102,9 +102,9 @@ export class ShutdownState {
   /** Whether the service has started. Before that, a shutdown without attached work is not worth a warning. */
   started: boolean;
   /** Resolves `finished`. */
-  resolve!: (report: Promise<ShutdownReport>) => void;
+  resolveFinished!: (report: Promise<ShutdownReport>) => void;
   /** Resolves when everything is over, including later registrations. */
-  finished: Promise<ShutdownReport> = new Promise((resolve) => this.resolve = resolve);
+  finished: Promise<ShutdownReport> = new Promise((resolve) => this.resolveFinished = resolve);
   /** For the report: labels of what was cut or cancelled, and errors. */
   readonly remaining: string[] = [];
   readonly errors: unknown[] = [];
@@ -116,15 +116,15 @@ export class ShutdownState {
   }
 
   /** Called first for each registration. Throws if `label` is no string, and after the disposal. */
-  use(operation: string, label?: string): void {
+  checkUsable(operation: string, label?: string): void {
     if (label !== undefined) checkString(label, "label");
     if (this.isDisposed) throw new ClosedError(`Cannot ${operation}: shutdown was disposed of`);
     this.hasRegistered = true;
   }
 
-  /** As `use`, for work to be counted. Also throws when the drain is over. */
-  useToCount(operation: string, label?: string): void {
-    this.use(operation, label);
+  /** As `checkUsable`, for work to be counted. Also throws when the drain is over. */
+  checkCounting(operation: string, label?: string): void {
+    this.checkUsable(operation, label);
     if (!this.counts) throw new ClosedError(`Cannot ${operation}: shutdown is over`);
   }
 
@@ -194,13 +194,13 @@ export class ShutdownState {
   }
 
   /** Aborts {@linkcode forced}. */
-  get forcing(): AbortController {
-    return this.#forcing ??= sharedController();
+  get forcedController(): AbortController {
+    return this.#forcedController ??= sharedController();
   }
 
   /** The signal that aborts when it is forced. */
   get forced(): AbortSignal {
-    return this.forcing.signal;
+    return this.forcedController.signal;
   }
 
   /** Aborts {@linkcode signal}, then notifies the work in flight. Work that is added later sees the phase. */

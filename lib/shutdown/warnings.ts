@@ -59,7 +59,7 @@ export function countShutdown(): void {
 }
 
 /** Called for a shutdown that was disposed of. */
-export function discountShutdown(): void {
+export function uncountShutdown(): void {
   openCount--;
 }
 

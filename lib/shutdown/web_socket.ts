@@ -61,7 +61,7 @@ export function countWebSocket<S extends WebSocketLike | RawSocketLike>(
   checkOptions(options);
   const { label = "WebSocket", close } = options ?? {};
   if (close !== undefined) checkFunction(close, "close");
-  state.useToCount("count WebSocket", label);
+  state.checkCounting("count WebSocket", label);
   const adapter: WebSocketLike = isRaw(socket) ? asWebSocket(socket) : socket;
   if (adapter.addEventListener === undefined && !isServerWebSocket(adapter)) {
     warn(`Cannot see when ${quote(label)} is closed: it has no addEventListener; ${REMEDY}`, "INTERLOCK_WEB_SOCKET");

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Cancellation, type CancelOutcome, onCancel, reasonOf, timeoutError } from "../internal/cancellation.ts";
+import { type CancelOutcome, type CancelWatch, onCancel, reasonOf, timeoutError } from "../internal/cancellation.ts";
 import { admit, promiseTry, type WaitLimits, withName } from "../internal/check.ts";
 import { ASYNC_DISPOSE, DISPOSE } from "../internal/dispose.ts";
 import { hook } from "../internal/hook.ts";
@@ -35,7 +35,7 @@ class WebHold implements WebGuard {
   readonly #lost = new AbortController();
   /** Withdraws the request from the platform's queue. */
   readonly #withdrawn = new AbortController();
-  #cancellation: Cancellation | undefined;
+  #cancellation: CancelWatch | undefined;
   readonly #spec: WebLockSpec;
   readonly #resolve: (guard: WebGuard | undefined) => void;
   readonly #reject: (reason: unknown) => void;
@@ -183,5 +183,5 @@ export function tryAcquire(spec: WebLockSpec): Promise<WebGuard | undefined> {
 }
 
 function webTimeoutError(spec: WebLockSpec, timeout: number): Error {
-  return timeoutError(spec.operation, timeout, hook?.holderOf(spec));
+  return timeoutError(spec.operation, timeout, hook?.holderText(spec));
 }

@@ -71,7 +71,7 @@ test("stored layouts: what is stored changes only with the number of a layout", 
       const text = await stored(time);
       const hash = createHash("sha256").update(text).digest("hex").slice(0, 16);
       const remedy =
-        `Other data are stored: raise LAYOUT (lib/redis/scripts/layout.ts) or RATE_LAYOUT (lib/redis/options.ts), so that ` +
+        `Other data are stored: raise LAYOUT_VERSION (lib/redis/scripts/layout.ts) or RATE_LAYOUT (lib/redis/options.ts), so that ` +
         `processes with the earlier code keep their own. If ${version} was not released with that number yet, write the ` +
         `hash "${hash}" into its row of KEYS in tests/redis/layout_versions_test.ts. Now it is ${text}`;
       assert.ok(hash === KEYS[version]![2], remedy);

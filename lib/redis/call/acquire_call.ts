@@ -16,7 +16,7 @@ import { LeaseHandle } from "../lease/lease_handle.ts";
 import type { Grant } from "../lease/lease_hold.ts";
 import { releaseInBackground } from "../lease/release.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
-import type { Command } from "../store/commands.ts";
+import type { SentCommand } from "../store/commands.ts";
 import type { AcquireAnswer, AcquireRequest, Waiting } from "../store/store.ts";
 import { AFTER_LIFE_END, heartbeatOf, LIFE_ENDS_APART, type Moment, now, trusted } from "../times.ts";
 import { ServerCall } from "./server_call.ts";
@@ -59,7 +59,7 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
 
   // Asking.
 
-  protected send(command: Command): Promise<AcquireAnswer> {
+  protected send(command: SentCommand): Promise<AcquireAnswer> {
     const { store, subscription } = this.spec.namespace;
     // Add it now: a push can arrive before the answer.
     if (this.waits && subscription.live) subscription.add(this.id, this);
@@ -67,11 +67,11 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
     return store.acquire(this, command);
   }
 
-  protected take(answer: AcquireAnswer, sent: Moment): void {
+  protected onAnswer(answer: AcquireAnswer, sent: Moment): void {
     if (this.settled) return;
     this.trustedFrom = sent;
     const { what, limit } = this.spec;
-    if (answer.otherLimit) warnDiffering(what, `${limit} permits`, `${answer.otherLimit} permits`);
+    if (answer.differingLimit) warnDiffering(what, `${limit} permits`, `${answer.differingLimit} permits`);
     if (answer.kind === "waiting") {
       if (this.waits && answer.position !== 0) this.#queued(answer, sent);
       else if (!answer.unfinished) this.refuse();

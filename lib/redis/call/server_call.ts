@@ -17,14 +17,14 @@
  * @module
  */
 import type { TimeoutError } from "../../errors.ts";
-import { type Cancellation, onCancel, reasonOf, timeoutError } from "../../internal/cancellation.ts";
+import { type CancelWatch, onCancel, reasonOf, timeoutError } from "../../internal/cancellation.ts";
 import { type GiveUpOutcome, hook } from "../../internal/hook.ts";
 import { exposeState } from "../../internal/state.ts";
 import { Timer } from "../../internal/timer.ts";
 import type { WaitOptions } from "../../types.ts";
 import { causedBy, explain, mayHaveRun, withoutArguments } from "../errors.ts";
 import type { CallSpec } from "../resource_spec.ts";
-import { Command, type Sender } from "../store/commands.ts";
+import { type Sender, SentCommand } from "../store/commands.ts";
 import { firing, type Moment, now, SILENCE } from "../times.ts";
 import { RetryPolicy } from "./retry_policy.ts";
 
@@ -41,7 +41,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
   settled = false;
   protected readonly retry: RetryPolicy;
   /** The last command, until one is answered. */
-  #command: Command | undefined;
+  #command: SentCommand | undefined;
   /** Whether an earlier command has no answer. */
   #isUnanswered = false;
   readonly #timeout: number;
@@ -53,7 +53,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
    * Set for the end of the pause, or of the sleep until its turn; while it asks, until observers are to see it wait.
    */
   protected readonly timer: Timer = new Timer((at) => this.#onTimer(firing(at)), true);
-  #cancellation: Cancellation | undefined;
+  #cancellation: CancelWatch | undefined;
   #resolve!: (result: T | undefined) => void;
   #reject!: (error: unknown) => void;
   /** Whether observers have seen it wait. */
@@ -114,7 +114,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
   ask(): void {
     if (this.settled) return;
     this.#command?.end();
-    const command = this.#command = new Command(this.retry.limit, this);
+    const command = this.#command = new SentCommand(this.retry.limit, this);
     this.send(command).then((answer) => this.#answered(answer, command), (error) => {
       // Else an earlier command has its answer, and the next one is sent at its time; a closed client sends none.
       if (this.isAsking || this.spec.namespace.store.backend.closed) this.#failed(error, command);
@@ -132,12 +132,12 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
     return this.#isUnanswered || this.#command?.isHeldBack === false;
   }
 
-  unanswered(command: Command): void {
+  unanswered(command: SentCommand): void {
     this.#failed(this.#silence(command), command);
   }
 
   /** Why its commands have had no answer; undefined if that is not longer than `least`. */
-  #silence(command: Command, least?: number): unknown {
+  #silence(command: SentCommand, least?: number): unknown {
     return this.spec.namespace.store.silence?.(this.retry.failingSince ?? command.at, least);
   }
 
@@ -146,19 +146,19 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
     this.#command = undefined;
   }
 
-  protected abstract send(command: Command): Promise<A>;
+  protected abstract send(command: SentCommand): Promise<A>;
 
   #answered(answer: A, sent: Moment): void {
     this.#endCommand();
     try {
-      this.take(answer, sent);
+      this.onAnswer(answer, sent);
     } catch (error) {
       this.#failed(error, sent);
     }
   }
 
   /** Takes an answer, perhaps after the call has settled. */
-  protected abstract take(answer: A, sent: Moment): void;
+  protected abstract onAnswer(answer: A, sent: Moment): void;
 
   #failed(error: unknown, sent: Moment): void {
     if (this.settled) return;
@@ -192,7 +192,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
    * @param cause The failure of the connection, if that was the obstacle.
    * @param detail Text after the time. Default: the holder, if diagnostics know it.
    */
-  #timeoutError(cause?: unknown, detail = hook?.holderOf(this.spec.resource)): TimeoutError {
+  #timeoutError(cause?: unknown, detail = hook?.holderText(this.spec.resource)): TimeoutError {
     return timeoutError(`acquire ${this.spec.what}`, this.#timeout, detail, causedBy(cause));
   }
 

@@ -5,15 +5,15 @@
  */
 import { explain } from "../errors.ts";
 import type { CallSpec } from "../resource_spec.ts";
-import { Command } from "../store/commands.ts";
+import { SentCommand } from "../store/commands.ts";
 import { LONGEST_COMMAND } from "../times.ts";
 
-type Send<T> = (command: Command) => Promise<T>;
+type Send<T> = (command: SentCommand) => Promise<T>;
 
 /** Sends a command with the limit. Rejects if the command counts as unanswered. */
 export function within<T>({ namespace: { store } }: CallSpec, limit: number, send: Send<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    send(new Command(limit, { unanswered: ({ at }) => reject(store.silence?.(at)) })).then(resolve, reject);
+    send(new SentCommand(limit, { unanswered: ({ at }) => reject(store.silence?.(at)) })).then(resolve, reject);
   });
 }
 

@@ -10,7 +10,7 @@ import { hasMethods, recognize } from "./libraries.ts";
 
 /** Creates an adapter that returns the same backend for the same client and option. */
 export function adapter<C extends object>(
-  make: (client: C, push: boolean) => Backend,
+  make: (client: C, usesPush: boolean) => Backend,
 ): (client: C, options?: ClientOptions) => Backend {
   const withPush = onceFor((client: C) => make(client, true));
   const withoutPush = onceFor((client: C) => make(client, false));
@@ -33,7 +33,7 @@ export function refuse(client: unknown, library: string, name = "client"): never
 }
 
 /** Throws if the client cannot subscribe although it should. */
-export function checkPush(client: unknown, push: boolean, methods: readonly string[]): void {
+export function checkPush(client: unknown, usesPush: boolean, methods: readonly string[]): void {
   const rule = "be one that can subscribe, which a pool cannot: pass a single client, or { push: false } to do without";
-  must(!push || hasMethods(client, methods), "client", rule, client);
+  must(!usesPush || hasMethods(client, methods), "client", rule, client);
 }

@@ -47,9 +47,9 @@ export function bunRedis(client: BunRedisClient, options?: ClientOptions): Backe
   return backendOf(client, options);
 }
 
-const backendOf = adapter((client: BunRedisClient, push): Backend => {
+const backendOf = adapter((client: BunRedisClient, usesPush): Backend => {
   checkClient(client, ["send", "duplicate"], "Bun (RedisClient)");
-  checkPush(client, push, ["subscribe"]);
+  checkPush(client, usesPush, ["subscribe"]);
   const main = new MainConnection();
   let isClosed = false;
   const { onconnect, onclose } = client as { onconnect: Handler; onclose: Handler };
@@ -70,7 +70,7 @@ const backendOf = adapter((client: BunRedisClient, push): Backend => {
   return {
     evalsha: (sha, keys, args) => run("EVALSHA", sha, keys, args),
     eval: (script, keys, args) => run("EVAL", script, keys, args),
-    ...push && { subscribe: subscriber(client, main) },
+    ...usesPush && { subscribe: subscriber(client, main) },
     library: "Bun (RedisClient)",
     get connection() {
       if (!client.connected) main.lost(); // a command waits for the next one

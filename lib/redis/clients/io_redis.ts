@@ -59,10 +59,10 @@ export function ioRedis(client: IoRedisClient, options?: ClientOptions): Backend
   return backendOf(client, options);
 }
 
-const backendOf = adapter((client: IoRedisClient, push): Backend => {
+const backendOf = adapter((client: IoRedisClient, usesPush): Backend => {
   checkClient(client, ["evalsha", "eval", "on"], "npm:ioredis");
   if ("send_command" in client && !("status" in client)) refuse(client, "npm:ioredis"); // redis 3 has the same methods
-  checkPush(client, push, ["duplicate"]);
+  checkPush(client, usesPush, ["duplicate"]);
   const connection = client as unknown as Connection;
   const cluster = connection.isCluster === true;
   const cork = new Cork();
@@ -76,7 +76,7 @@ const backendOf = adapter((client: IoRedisClient, push): Backend => {
       return client.evalsha(sha, keys.length, ...keys, ...args);
     },
     eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
-    ...push && { subscribe: cluster ? clusterSubscriber(connection) : subscriber(client, main, noteSubscriber) },
+    ...usesPush && { subscribe: cluster ? clusterSubscriber(connection) : subscriber(client, main, noteSubscriber) },
     library: "npm:ioredis",
     cluster,
     get connection() {

@@ -62,14 +62,14 @@ const LIBRARY = "npm:redis";
 /** The client was never connected, so no command was sent. */
 const NOT_CONNECTED = "the client is not connected; call `await client.connect()` first";
 
-const backendOf = adapter((client: NodeRedisClient, push): Backend => {
+const backendOf = adapter((client: NodeRedisClient, usesPush): Backend => {
   checkClient(client, ["evalSha", "eval", "on"], LIBRARY);
   if ("disconnect" in client && !("destroy" in client)) refuse(client, LIBRARY); // version 4
   // Only a cluster lists masters, only a Sentinel client knows Sentinels, and only a pool counts clients.
   const [isCluster, isSentinel] = ["masters" in client, "getSentinelNode" in client];
   const isSingle = !isCluster && !isSentinel && !("totalClients" in client);
-  checkSentinel(client, push && isSentinel);
-  checkPush(client, push, ["subscribe"]);
+  checkSentinel(client, usesPush && isSentinel);
+  checkPush(client, usesPush, ["subscribe"]);
   const events = client as unknown as Client;
   const quickClient = isSingle ? withoutTimeouts(events) : client;
   const targetClient = () => events.isReady ? quickClient : client;
@@ -87,7 +87,7 @@ const backendOf = adapter((client: NodeRedisClient, push): Backend => {
   const backend: OwnBackend = {
     evalsha: (sha, keys, args) => send(() => targetClient().evalSha(sha, { keys, arguments: args })),
     eval: (script, keys, args) => send(() => targetClient().eval(script, { keys, arguments: args })),
-    ...push && { subscribe: isCluster ? clusterSubscriber(events, main) : subscriber(client, main, setFailure) },
+    ...usesPush && { subscribe: isCluster ? clusterSubscriber(events, main) : subscriber(client, main, setFailure) },
     library: LIBRARY,
     get connection() {
       return isSingle ? main.present : undefined;

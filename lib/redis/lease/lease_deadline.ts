@@ -36,7 +36,7 @@ export class LeaseDeadline {
     this.ttl = this.#confirmedTtl = ttl;
     this.#renewsUntil = renew === 0 ? -Infinity : trustedFrom.at + renew;
     this.#wallAhead = trustedFrom.wallAhead;
-    this.#set(trustedFrom.at + trusted(ttl));
+    this.#setDeadline(trustedFrom.at + trusted(ttl));
   }
 
   /** `at` on the wall clock. */
@@ -62,7 +62,7 @@ export class LeaseDeadline {
    */
   request(sentAt: number, ttl: number): number {
     this.ttl = ttl;
-    this.#set(Math.min(this.at, sentAt + trusted(ttl)));
+    this.#setDeadline(Math.min(this.at, sentAt + trusted(ttl)));
     return ++this.number;
   }
 
@@ -80,14 +80,14 @@ export class LeaseDeadline {
     this.#confirmedTtl = this.ttl;
     this.#confirmedNumber = number;
     this.#trustClocksOf(sent);
-    this.#set(Math.max(this.at, sent.at + trusted(this.ttl)));
+    this.#setDeadline(Math.max(this.at, sent.at + trusted(this.ttl)));
   }
 
   /** At `sent` or later, the server kept the hold for another `rest` milliseconds. */
   verify(sent: Moment, rest: number): void {
     this.#trustClocksOf(sent);
     const end = sent.at + rest - (this.ttl - trusted(this.ttl));
-    if (end < this.at) this.#set(end);
+    if (end < this.at) this.#setDeadline(end);
   }
 
   /** Called when a command was sent that sets the end: its answer, its failure or silence follows. */
@@ -106,7 +106,7 @@ export class LeaseDeadline {
   }
 
   /** Sets the deadline, and the renewal after a third of the ttl. */
-  #set(at: number): void {
+  #setDeadline(at: number): void {
     this.at = at;
     this.#renewAt(at - this.ttl * 2 / 3);
   }

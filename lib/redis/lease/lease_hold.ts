@@ -12,7 +12,7 @@ import { causedBy, ClientClosedError, explain, messageOf } from "../errors.ts";
 import { sendSingle } from "../call/single_command.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import type { Renewal, Renewed, Store } from "../store/store.ts";
-import type { Command } from "../store/commands.ts";
+import type { SentCommand } from "../store/commands.ts";
 import { commandLimit, LEAST_LIMIT, LOSSES_APART, type Moment, now, SILENCE } from "../times.ts";
 import { LeaseDeadline } from "./lease_deadline.ts";
 import type { RenewableLease } from "./lease_renewer.ts";
@@ -151,7 +151,7 @@ export class LeaseHold implements RenewableLease {
     const { namespace: { store }, what } = this.spec;
     let sent!: Moment;
     const limit = commandLimit(this.deadline.ttl, LEAST_LIMIT.renew);
-    const send = (command: Command) => store.verify(this.spec, this.grant.id, sent = command);
+    const send = (command: SentCommand) => store.verify(this.spec, this.grant.id, sent = command);
     const rest = await sendSingle(this.spec, `verify ${what}`, send, limit);
     if (rest > 0) this.deadline.verify(sent, rest);
     else this.#loseUnknown();

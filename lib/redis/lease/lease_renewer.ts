@@ -9,7 +9,7 @@ import { exposeState } from "../../internal/state.ts";
 import { Timer } from "../../internal/timer.ts";
 import { codeOf, DataError } from "../errors.ts";
 import type { Renewal, Renewed, Store } from "../store/store.ts";
-import { Command } from "../store/commands.ts";
+import { SentCommand } from "../store/commands.ts";
 import { commandLimit, firing, LEAST_LIMIT, type Moment } from "../times.ts";
 
 /** Leases in one command: few commands renew 10,000 leases, and none of them blocks the server. */
@@ -77,7 +77,7 @@ export class LeaseRenewer {
   async renew(batch: readonly RenewableLease[]): Promise<void> {
     let isLate = false;
     const holds = batch.map(({ renewal }) => renewal);
-    const sent = new Command(commandLimit(Math.min(...holds.map(({ ttl }) => ttl)), LEAST_LIMIT.renew), {
+    const sent = new SentCommand(commandLimit(Math.min(...holds.map(({ ttl }) => ttl)), LEAST_LIMIT.renew), {
       isUrgent: true,
       unanswered: () => {
         isLate = true;

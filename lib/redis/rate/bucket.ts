@@ -15,7 +15,7 @@ interface Bucket {
   /** When it has p permits. */
   readonly filled: string;
   /** What is missing at that moment. */
-  missingAt(at: string): string;
+  missingLua(at: string): string;
 }
 
 /**
@@ -26,11 +26,11 @@ function bucketBy(level: string, since: string, limit: string, span: string): Bu
   return {
     missing,
     filled: `${since} + ceil((${missing} + p - ${limit}) * -${span} / ${limit})`,
-    missingAt: (at) => `max(0, ${missing} - (${at} - ${since}) * ${limit} / -${span})`,
+    missingLua: (at) => `max(0, ${missing} - (${at} - ${since}) * ${limit} / -${span})`,
   };
 }
 
-/** The only bucket of a limit, as `begin` reads it. */
+/** The only bucket of a limit, as `readHead` reads it. */
 export const only: Bucket = bucketBy("missing", "since", "limit", "span");
 
 /** The i-th bucket, by these levels. */

@@ -48,38 +48,38 @@ const FIRST_LEVELS = "count, missing, since, level4";
 
 /**
  * Reads the head, and sets what it has. The first four levels are count, missing and since, those of the first budget,
- * and level4, which is set only if there is a second one. Sets moment, the present time of the limit.
+ * and level4, which is set only if there is a second one. Sets now, the present time of the limit.
  */
-export const begin = `
+export const readHead = `
 local call, ceil, floor, min, max = redis.call, math.ceil, math.floor, math.min, math.max
 local encode, decode = cmsgpack.pack, cmsgpack.unpack
 local time = call('TIME')
-local now = time[1] * 1000000 + time[2]
+local serverTime = time[1] * 1000000 + time[2]
 local ${HEAD}, ${FIRST_LEVELS}
 local head = call('GET', KEYS[1])
 if head then
   ${HEAD}, ${FIRST_LEVELS} = decode(head)
   if type(lastCaller) ~= 'string' then error('the head of a rate limit has another shape') end
 end
-if not head or overAt <= now then
+if not head or overAt <= serverTime then
   head = nil
   ${HEAD} = 0, 0, 0, 0, 0, 0, 0, 0, true, nil
   ${FIRST_LEVELS} = nil, nil, nil, nil
   call('LTRIM', KEYS[2], '1', '0') -- starts without a head have no time
 end
-if latest + 1 - now > clockShift then clockShift = latest + 1 - now end -- the server's clock stands still, or was set back
-local moment = now + clockShift
+clockShift = max(clockShift, latest + 1 - serverTime) -- the server's clock stands still, or was set back
+local now = serverTime + clockShift
 `;
 
-/** Writes the head. Reads what `begin` sets; life, for which the data counts, in ms; and levels. */
-export const store = `
-  overAt = now + life * 1000
-  local isKept = keysEnd >= overAt and keysEnd <= now + life * 1250
+/** Writes the head. Reads what `readHead` sets; life, for which the data counts, in ms; and levels. */
+export const writeHead = `
+  overAt = serverTime + life * 1000
+  local isKept = keysEnd >= overAt and keysEnd <= serverTime + life * 1250
   if not isKept then -- an eighth longer, so that few starts set it
     life = floor(life * 9 / 8)
-    keysEnd = now + life * 1000
+    keysEnd = serverTime + life * 1000
   end
-  latest, lastCaller = moment, lastCaller or ARGV[1]
+  latest, lastCaller = now, lastCaller or ARGV[1]
   local state = encode(${HEAD}, unpack(levels))
   if isKept then
     call('SET', KEYS[1], state, 'KEEPTTL')
@@ -90,15 +90,15 @@ export const store = `
 `;
 
 /** Adds what is missing of the levels. Reads width, the number of levels of the caller's budgets. */
-const fill = `for j = #levels + 1, width do levels[j] = 0 end`;
+const fillLevels = `for j = #levels + 1, width do levels[j] = 0 end`;
 
 /**
  * ARGV[1]: the caller's limits and intervals, those of buckets below 0, such as [[20,5],[1000000,-60000000]]. ARGV[3]
- * and further: permits of each budget. Reads what `begin` sets. Sets levels, limits, spans, permits, and their number
- * n; whether there is a window; isChanged, whether to write the head even if the call takes nothing; and other, the
- * budgets of the last caller if they differ.
+ * and further: permits of each budget. Reads what `readHead` sets. Sets levels, limits, spans, permits, and their
+ * number n; whether there is a window; isChanged, whether to write the head even if the call takes nothing; and other,
+ * the budgets of the last caller if they differ.
  */
-export const budgets = `
+export const readBudgets = `
 local levels = level4 and { select(11, decode(head)) } or { count, missing, since }
 local limits, spans = unpack(cjson.decode(ARGV[1]))
 local n, permits, hasWindow = #limits, {}, false
@@ -111,19 +111,19 @@ for i = 1, n do
 end
 local other = lastCaller ~= ARGV[1] and lastCaller or nil
 local width = spans[n] > 0 and 3 * n - 2 or 3 * n
-${fill}
+${fillLevels}
 `;
 
 /**
  * Counts `starts` of each budget at the moment `at`, below 0 for a reward of a bucket. `former`: the levels of other
  * callers' buckets. `spans[i]` is below 0 for a bucket, and nil for a budget that only other callers have.
  */
-export const take = `
+export const countStarts = `
   for i = 1, #starts do
     local j, p = 3 * i - 2, starts[i]
     levels[j] = (levels[j] or 0) + (p > 0 and p or 0)
     if spans[i] and spans[i] < 0 then
-      if p ~= 0 then levels[j + 1], levels[j + 2] = ${bucketOf("levels").missingAt("at")} + p, at end
+      if p ~= 0 then levels[j + 1], levels[j + 2] = ${bucketOf("levels").missingLua("at")} + p, at end
     elseif former then
       levels[j + 1], levels[j + 2] = former[j + 1] or levels[j + 1], former[j + 2] or levels[j + 2]
     end
@@ -132,7 +132,7 @@ export const take = `
 `;
 
 /**
- * Functions. They use what `begin` and `budgets` set.
+ * Functions. They use what `readHead` and `readBudgets` set.
  *
  * - `entry` returns the k-th entry from the end, or the first one for 0.
  * - `earliest` returns the k of the earliest entry for which `test` holds; it holds for all later ones, too, and for
@@ -143,7 +143,7 @@ export const take = `
  * - `ready` returns when the caller's budgets allow these starts behind all entries but the last k, with the levels at
  *   that place; or sooner, if that is at `by` or before.
  */
-export const functions = `
+export const entryFunctions = `
 local function read(text)
   local all = { decode(text) }
   local turn = table.remove(all, 1)
@@ -185,7 +185,7 @@ local function listLast()
   isChanged = true
 end
 local function add(at, starts, number, former)
-${take}
+${countStarts}
   if number then push(at, number) else isListed = false end
 end
 local function ready(before, k, starts, by)
@@ -200,7 +200,7 @@ local function ready(before, k, starts, by)
       local gate = entry(k + floor(limit / p)) or entry(0) -- if all calls have as many starts as this one
       if gate and not (test(gate) and gate.turn + span <= by) then
         gate = entry(earliest(k + 1, test))
-        if gate.turn + maxSpan > moment then readyAt = max(readyAt, gate.turn + span) end
+        if gate.turn + maxSpan > now then readyAt = max(readyAt, gate.turn + span) end
       end
       if total > ${MOST_COUNTED} then readyAt = max(readyAt, lastTurn + maxSpan) end
     end
@@ -210,32 +210,32 @@ end
 local function save()
   flush()
   local text = isListed and call('LINDEX', KEYS[2], '${BATCH - 1}')
-  if text and read(text).turn + maxSpan <= moment then -- all that is over goes, but for one
-    call('LTRIM', KEYS[2], -after(moment - maxSpan) - 1, '-1')
+  if text and read(text).turn + maxSpan <= now then -- all that is over goes, but for one
+    call('LTRIM', KEYS[2], -after(now - maxSpan) - 1, '-1')
   end
-  local ends = max(blockEnd, max(lastTurn, moment) + maxSpan)
+  local ends = max(blockEnd, max(lastTurn, now) + maxSpan)
   for i = 1, n do
     if spans[i] < 0 and levels[3 * i - 1] > limits[i] then
       ends = max(ends, levels[3 * i] + ${bucketOf("levels").missing} * -spans[i] / limits[i])
     end
   end
-  local life = ceil((ends - moment) / 1000)
-${store}
+  local life = ceil((ends - now) / 1000)
+${writeHead}
 end
 `;
 
 /**
- * Uses what `functions` sets. `cut` takes the last k entries off the list, and returns them with the starts of each.
- * `putBack` adds calls from the x-th on again, later by `delay`, while `test` holds; it returns the x of the next.
+ * Uses what `entryFunctions` sets. `cut` takes the last k entries off the list, and returns them with the starts of
+ * each. `putBack` adds calls from the x-th on again, later by `delay`, while `test` holds; it returns the x of the next.
  */
-export const edit = `
+export const editFunctions = `
 local function cut(k)
   if k == 0 then return {} end
   local before = entry(k + 1)
   local calls, texts = {}, call('LRANGE', KEYS[2], -k, '-1')
   call('LTRIM', KEYS[2], '0', -k - 1)
   lastTurn, levels = before and before.turn or 0, before and before.levels or {}
-  ${fill}
+  ${fillLevels}
   local previous = levels
   for x, text in ipairs(texts) do
     local each = read(text)
@@ -255,9 +255,10 @@ end
 `;
 
 /**
- * Uses what `functions` sets. `find` returns the k of the call with this number, unless it was given back or is over.
+ * Uses what `entryFunctions` sets. `find` returns the k of the call with this number, unless it was given back or is
+ * over.
  */
-export const search = `
+export const searchFunctions = `
 local function find(number)
   local k = 1 + earliest(0, function(each) return (each.number > 0 and each.number or each.turn) > number end)
   local each = entry(k)
@@ -268,7 +269,7 @@ local function find(number)
       if each.number == number then break end
     end
   end
-  if not each or each.number ~= number or each.turn + maxSpan <= moment then return nil end
+  if not each or each.number ~= number or each.turn + maxSpan <= now then return nil end
   if not isListed then
     listLast()
     k = k + 1

@@ -32,7 +32,7 @@ interface Entry {
   readonly levels: Levels;
 }
 
-/** An entry that was taken off the list, with its starts of each budget. */
+/** An entry that was givenBack off the list, with its starts of each budget. */
 interface Call extends Entry {
   readonly starts: Starts;
 }
@@ -161,18 +161,18 @@ export class MemoryRate {
 
   /** Takes the calls off the list from which windows get starts back, and returns what is left of them. */
   #cutRewarded(starts: Starts): Call[] {
-    const rewards = this.#budgets.map(({ kind }, i) => kind === "window" ? Math.max(0, -starts[i]!) : 0);
-    const indexes = rewards.map((reward, i) => {
-      const unrewarded = (this.#levels[i]?.count ?? 0) - reward;
+    const toGiveBack = this.#budgets.map(({ kind }, i) => kind === "window" ? Math.max(0, -starts[i]!) : 0);
+    const indexes = toGiveBack.map((count, i) => {
+      const unrewarded = (this.#levels[i]?.count ?? 0) - count;
       const index = this.#entries.findIndex(({ levels }) => (levels[i]?.count ?? 0) > unrewarded);
-      return reward === 0 ? Infinity : Math.max(index, this.#firstAfter(this.#moment - this.#budgets[i]!.interval));
+      return count === 0 ? Infinity : Math.max(index, this.#firstAfter(this.#moment - this.#budgets[i]!.interval));
     });
     const calls = this.#cut(Math.min(...indexes, this.#entries.length)).reverse().map((call) => {
       const rest = call.starts.map((each, i) => {
-        if (i >= rewards.length || call.turn + this.#budgets[i]!.interval <= this.#moment) return each;
-        const taken = Math.min(rewards[i]!, each);
-        rewards[i]! -= taken;
-        return each - taken;
+        if (i >= toGiveBack.length || call.turn + this.#budgets[i]!.interval <= this.#moment) return each;
+        const givenBack = Math.min(toGiveBack[i]!, each);
+        toGiveBack[i]! -= givenBack;
+        return each - givenBack;
       });
       return { ...call, starts: rest };
     });

@@ -6,7 +6,7 @@
  */
 import type { Starts } from "../../internal/budgets.ts";
 import type { Quota } from "../../internal/start_log.ts";
-import type { Command } from "../store/commands.ts";
+import type { SentCommand } from "../store/commands.ts";
 
 /** One rate limit in a store, as one caller uses it. */
 export interface StoredRate {
@@ -44,14 +44,14 @@ export interface RateChange {
 /** The rate limits of a store. A request may run twice, or later than its caller waits. */
 export interface RateStore {
   /** Gives a call its turn; see {@linkcode StartRequest}. */
-  start(request: StartRequest, command: Command): Promise<StartAnswer>;
+  start(request: StartRequest, command: SentCommand): Promise<StartAnswer>;
   /**
    * Asks at its turn whether a call that has slept may start. The answer has its number, with a wait of 0 or the wait
    * until it is to ask again: it keeps its place.
    */
-  askAgain(request: StartRequest, number: number, command: Command): Promise<StartAnswer>;
+  askAgain(request: StartRequest, number: number, command: SentCommand): Promise<StartAnswer>;
   /** Takes back a turn that its caller does not use. */
   giveBack(request: StartRequest, number: number): Promise<void>;
   /** Gives back or counts starts, or blocks. */
-  change(rate: StoredRate, change: RateChange, command: Command): Promise<void>;
+  change(rate: StoredRate, change: RateChange, command: SentCommand): Promise<void>;
 }

@@ -5,7 +5,7 @@
  */
 import type { Starts } from "../../internal/budgets.ts";
 import type { Quota } from "../../internal/start_log.ts";
-import type { Command } from "../store/commands.ts";
+import type { SentCommand } from "../store/commands.ts";
 import { numbersOf, rejectReply } from "../store/replies.ts";
 import type { ScriptRunner } from "../store/script_runner.ts";
 import type { Script } from "../scripts/script.ts";
@@ -14,7 +14,7 @@ import { askAgain, change, giveBack, start } from "./scripts.ts";
 
 export function redisRates(runner: Pick<ScriptRunner, "run">): RateStore {
   /** @param argument The second one of the script; see there. */
-  const run = (script: Script, rate: StoredRate, argument: number | string, starts: Starts, command?: Command) =>
+  const run = (script: Script, rate: StoredRate, argument: number | string, starts: Starts, command?: SentCommand) =>
     runner.run(script, rate.keys, [textOf(rate.budgets), argument, ...starts].map(String), command);
   return {
     start: async ({ spec, starts, within }, command) => {

@@ -12,7 +12,7 @@
  */
 import { type Script, script } from "../scripts/script.ts";
 import { bucketOf, only } from "./bucket.ts";
-import { BATCH, begin, budgets, CHANGE, edit, functions, MOST_COUNTED, search, store, take, VOID } from "./layout.ts";
+import * as lua from "./layout.ts";
 
 /**
  * With more calls than this behind it, a start that is given back counts until its turn: rewriting the calls would take
@@ -25,6 +25,9 @@ const REWARDED = 5000;
 
 const bucket = bucketOf("levels");
 
+/** The begin of the scripts that change the list. */
+const preamble = lua.readHead + lua.readBudgets + lua.entryFunctions + lua.editFunctions;
+
 /**
  * ARGV[2]: the longest wait in µs ("" for any; -1 to take nothing), and then the permits of each budget. Returns the
  * turn, if it is now | 1 wait turn | 0 wait (nothing taken) remaining (of the first budget), and then the budgets of a
@@ -34,60 +37,60 @@ const bucket = bucketOf("levels");
  * permits; and of other budgets that allow a start now, with nothing to drop:
  * `isFree` is whether all budgets allow it, and `isDue` whether entries may have to be dropped.
  */
-export const start: Script = script(`${begin}
-if missing and not level4 and lastCaller == ARGV[1] and ARGV[2] ~= '-1' and lastTurn < moment and blockEnd <= moment then
+export const start: Script = script(`${lua.readHead}
+if missing and not level4 and lastCaller == ARGV[1] and ARGV[2] ~= '-1' and lastTurn < now and blockEnd <= now then
   local limit, span = string.match(ARGV[1], '^%[%[(%d+)%],%[(-%d+)%]%]$')
   limit, span = (limit or 0) + 0, (span or 1) + 0
   local p = ARGV[3] + 0
-  if span < 0 and (missing + p <= limit or ${only.filled} <= moment) then
-    local levels = { count + p, ${only.missingAt("moment")} + p, moment }
+  if span < 0 and (missing + p <= limit or ${only.filled} <= now) then
+    local levels = { count + p, ${only.missingLua("now")} + p, now }
     local life = ceil(maxSpan / 1000)
-    lastTurn, isListed = moment, false
-    ${store}
-    return moment
+    lastTurn, isListed = now, false
+    ${lua.writeHead}
+    return now
   end
 end
-${budgets}
-local isFree, isDue = ARGV[2] ~= '-1' and lastTurn < moment and blockEnd <= moment and (isListed or not hasWindow), false
+${lua.readBudgets}
+local isFree, isDue = ARGV[2] ~= '-1' and lastTurn < now and blockEnd <= now and (isListed or not hasWindow), false
 for i = 1, isFree and n or 0 do
   local p, j = permits[i], 3 * i - 2
   local total = levels[j] + p
   if spans[i] < 0 then
-    isFree = isFree and (levels[j + 1] + p <= limits[i] or ${bucket.filled} <= moment)
+    isFree = isFree and (levels[j + 1] + p <= limits[i] or ${bucket.filled} <= now)
   elseif total > limits[i] and p > 0 then -- the gate is over, or one behind it
     local text = call('LINDEX', KEYS[2], -floor(limits[i] / p)) or call('LINDEX', KEYS[2], '0')
     local all = text and { decode(text) } or {}
-    isFree = isFree and (all[1] or 0) > 1e12 and all[1] + spans[i] <= moment
-      and (all[j + 1] or 0) >= total - limits[i] and total < ${MOST_COUNTED}
+    isFree = isFree and (all[1] or 0) > 1e12 and all[1] + spans[i] <= now
+      and (all[j + 1] or 0) >= total - limits[i] and total < ${lua.MOST_COUNTED}
   end
-  isDue = isDue or hasWindow and total % ${BATCH} < p
+  isDue = isDue or hasWindow and total % ${lua.BATCH} < p
 end
 if isDue then
-  local text = call('LINDEX', KEYS[2], '${BATCH - 1}')
-  local turn = text and decode(text) or moment
-  isFree = isFree and max(turn, -turn) + maxSpan > moment
+  local text = call('LINDEX', KEYS[2], '${lua.BATCH - 1}')
+  local turn = text and decode(text) or now
+  isFree = isFree and max(turn, -turn) + maxSpan > now
 end
 if isFree then
-  local at, starts, former, life = moment, permits, nil, ceil(maxSpan / 1000)
-  ${take}
+  local at, starts, former, life = now, permits, nil, ceil(maxSpan / 1000)
+  ${lua.countStarts}
   isListed, lastCaller = hasWindow, ARGV[1]
   if hasWindow and call('RPUSH', KEYS[2], encode(at, unpack(levels))) == 1 then keysEnd = 0 end -- the list is new
-  ${store}
+  ${lua.writeHead}
   return other and { 1, 0, at, other } or at
 end
-${functions}
+${lua.entryFunctions}
 if hasWindow then listLast() end
-local at = max(moment, lastTurn + 1, ready(levels, 0, permits, moment)) -- overtakes none that sleeps
-local wait = at - moment
+local at = max(now, lastTurn + 1, ready(levels, 0, permits, now)) -- overtakes none that sleeps
+local wait = at - now
 if ARGV[2] == '-1' or ARGV[2] ~= '' and wait > ARGV[2] + 0 then
   if isChanged then save() end -- starts are kept for a longer interval from now on
   local remaining = 0
-  if moment >= blockEnd and lastTurn <= moment then
+  if now >= blockEnd and lastTurn <= now then
     if spans[1] < 0 then
       local i = 1
-      remaining = floor(limits[1] - ${bucket.missingAt("moment")} + 1e-9)
+      remaining = floor(limits[1] - ${bucket.missingLua("now")} + 1e-9)
     else
-      local outside = entry(after(moment - spans[1]) + 1) -- the last entry before the window
+      local outside = entry(after(now - spans[1]) + 1) -- the last entry before the window
       remaining = limits[1] - levels[1] + (outside and outside.levels[1] or 0)
     end
   end
@@ -104,14 +107,14 @@ return { 1, wait, at, other }
  * ARGV[2]: the number of the call, and then its permits. Returns 1 wait number, as start. A call that is late goes
  * behind those that may have started since its turn. One that is not there, as after a loss of data, goes to the end.
  */
-export const askAgain: Script = script(`${begin}${budgets}${functions}${edit}${search}
+export const askAgain: Script = script(`${preamble}${lua.searchFunctions}
 local number = ARGV[2] + 0
 local k = find(number)
 local each = k and entry(k)
 local turn = each and each.turn
-local wait = not k and number + maxSpan <= moment and blockEnd <= moment and 0 or nil -- it is over by now
-if k and turn > moment then -- it was moved
-  wait = turn - moment
+local wait = not k and number + maxSpan <= now and blockEnd <= now and 0 or nil -- it is over by now
+if k and turn > now then -- it was moved
+  wait = turn - now
 elseif k then
   local before = entry(k + 1)
   if ready(before and before.levels or {}, k, permits, turn) <= turn then wait = 0 end
@@ -121,14 +124,14 @@ if wait then
   return { 1, wait, number }
 end
 local calls = cut(k or 0)
-local x = putBack(calls, 2, 0, function(each) return each.turn <= moment end)
+local x = putBack(calls, 2, 0, function(each) return each.turn <= now end)
 flush()
 listLast()
-local at = max(moment, lastTurn + 1, ready(levels, 0, permits, moment))
+local at = max(now, lastTurn + 1, ready(levels, 0, permits, now))
 add(at, permits, number, calls[1] and calls[1].levels)
 putBack(calls, x, max(0, at - (turn or at)))
 save()
-return { 1, at - moment, number }
+return { 1, at - now, number }
 `);
 
 /**
@@ -136,18 +139,18 @@ return { 1, at - moment, number }
  * start without an entry gives a bucket what surely is still missing (`stillMissing`); the order of numbers
  * shows whether it runs twice.
  */
-export const giveBack: Script = script(`${begin}${budgets}${functions}${edit}${search}
+export const giveBack: Script = script(`${preamble}${lua.searchFunctions}
 local number = ARGV[2] + 0
 local k = find(number)
 if not k and (hasWindow or number <= lastBack or number > lastTurn) then return 0 end
 lastBack = max(lastBack, number)
 if k and k > ${REWRITTEN} then
   local each = entry(k)
-  call('LSET', KEYS[2], -k, encode(-each.turn, ${VOID}, unpack(each.levels)))
+  call('LSET', KEYS[2], -k, encode(-each.turn, ${lua.VOID}, unpack(each.levels)))
 else
-  local calls = cut(k or after(moment))
+  local calls = cut(k or after(now))
   for i = 1, k and 0 or n do
-    local stillMissing = max(0, permits[i] - (moment - number) * limits[i] / -spans[i])
+    local stillMissing = max(0, permits[i] - (now - number) * limits[i] / -spans[i])
     levels[3 * i - 1] = max(0, levels[3 * i - 1] - stillMissing)
   end
   putBack(calls, k and 2 or 1, 0)
@@ -157,7 +160,7 @@ local givenBack, texts = 0, nil
 repeat -- no call waits behind those at the end
   texts = call('LRANGE', KEYS[2], -givenBack - 1000, -givenBack - 1)
   local x = #texts
-  while x > 0 and read(texts[x]).number == ${VOID} do x = x - 1 end
+  while x > 0 and read(texts[x]).number == ${lua.VOID} do x = x - 1 end
   givenBack = givenBack + #texts - x
 until x > 0 or #texts == 0
 cut(givenBack)
@@ -166,16 +169,16 @@ return 1
 `);
 
 /** ARGV[2]: µs to block, and then the starts of each budget to count; below 0 to give back. Returns 1. */
-export const change: Script = script(`${begin}${budgets}${functions}${edit}
+export const change: Script = script(`${preamble}
 if hasWindow then listLast() end
-local calls = cut(lastTurn > moment and after(moment) or 0) -- those that sleep until their turn
-if ARGV[2] + 0 > 0 then blockEnd = max(blockEnd, moment + ARGV[2]) end
+local calls = cut(lastTurn > now and after(now) or 0) -- those that sleep until their turn
+if ARGV[2] + 0 > 0 then blockEnd = max(blockEnd, now + ARGV[2]) end
 local k, hasStarts = 0, false
 for i = 1, n do
   local unrewarded = levels[3 * i - 2] + permits[i]
   if spans[i] > 0 and permits[i] < 0 then
     local inside = earliest(0, function(each) return (each.levels[3 * i - 2] or 0) > unrewarded end)
-    k = max(k, min(inside, after(moment - spans[i]), ${REWARDED}))
+    k = max(k, min(inside, after(now - spans[i]), ${REWARDED}))
   end
 end
 local madeCalls = cut(k)
@@ -183,7 +186,7 @@ for i = 1, n do
   if spans[i] > 0 and permits[i] < 0 then
     for x = #madeCalls, 1, -1 do
       local starts = madeCalls[x].starts
-      local taken = madeCalls[x].turn + spans[i] > moment and min(-permits[i], starts[i] or 0) or 0
+      local taken = madeCalls[x].turn + spans[i] > now and min(-permits[i], starts[i] or 0) or 0
       if taken > 0 then starts[i], permits[i] = starts[i] - taken, permits[i] + taken end
     end
     permits[i] = 0
@@ -191,7 +194,7 @@ for i = 1, n do
   hasStarts = hasStarts or permits[i] ~= 0
 end
 putBack(madeCalls, 1, 0)
-if hasStarts then add(moment, permits, (hasWindow or calls[1]) and ${CHANGE}) end
+if hasStarts then add(now, permits, (hasWindow or calls[1]) and ${lua.CHANGE}) end
 flush()
 if calls[1] then
   putBack(calls, 1, max(0, ready(levels, 0, calls[1].starts, calls[1].turn) - calls[1].turn))

@@ -14,7 +14,7 @@ import { ServerCall } from "../call/server_call.ts";
 import { sendSingle } from "../call/single_command.ts";
 import { warnDiffering } from "../differing.ts";
 import type { CallSpec } from "../resource_spec.ts";
-import type { Command } from "../store/commands.ts";
+import type { SentCommand } from "../store/commands.ts";
 import { now, TRYING } from "../times.ts";
 import type { RateChange, RateStore, StartAnswer, StartRequest, StoredRate } from "./rate_store.ts";
 
@@ -64,13 +64,13 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
 
   // Asking.
 
-  protected send(command: Command): Promise<StartAnswer> {
+  protected send(command: SentCommand): Promise<StartAnswer> {
     const { rates } = this.spec.namespace.store;
     this.within = this.waits ? this.retry.endsAt - command.at : 0;
     return this.#number === undefined ? rates.start(this, command) : rates.askAgain(this, this.#number, command);
   }
 
-  protected take(answer: StartAnswer): void {
+  protected onAnswer(answer: StartAnswer): void {
     this.retry.answered();
     if (answer.other !== undefined) {
       const { resource: { name }, budgets } = this.spec;

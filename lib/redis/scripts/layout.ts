@@ -1,6 +1,6 @@
 /**
- * The layout of the stored state, version {@linkcode LAYOUT}, and the Lua that reads and writes it. No other file knows
- * it.
+ * The layout of the stored state, version {@linkcode LAYOUT_VERSION}, and the Lua that reads and writes it. No other
+ * file knows it.
  *
  * | key | type | content |
  * | --- | --- | --- |
@@ -23,7 +23,7 @@ import { IDLE_KEPT } from "../times.ts";
 import { ID_LENGTH } from "./script.ts";
 
 /** The version of the stored data. Different versions do not see each other. */
-export const LAYOUT = 3;
+export const LAYOUT_VERSION = 3;
 
 /** How long keys are kept after the last hold has ended. */
 export const IDLE: number = IDLE_KEPT;

@@ -67,7 +67,7 @@ end
 `;
 
 /** Gives the caller its position, or extends its life. Reads me, now, stamp, life, ttl; sets position, waiting. */
-const join = `
+const joinQueue = `
 if position == '0' then
   position = stamp
   if waiting > 0 and call('ZCOUNT', KEYS[3], position, '+inf') > 0 then -- the clock was set back, or stands still
@@ -110,14 +110,14 @@ local life, channels, position = ARGV[2] + 0, ARGV[3], ARGV[4] or '0'
 local ttl = life - ${IDLE}
 ${prolong}
 if released == id then return { -2 } end
-local unfinished, mute, otherLimit = 0, 0, nil
+local unfinished, mute, differingLimit = 0, 0, nil
 ${expire(layout)}
 local weight, limit, owner = string.match(me, '^ (%d+) (%d+) (.*)$', 22)
-${isLock ? "" : "if lastLimit ~= '' and lastLimit ~= limit and used > 0 then otherLimit = lastLimit + 0 end"}
-local joins = position ~= '' and (waiting > 0 or used + weight > limit + 0)
-if joins then${join}end
+${isLock ? "" : "if lastLimit ~= '' and lastLimit ~= limit and used > 0 then differingLimit = lastLimit + 0 end"}
+local joinsQueue = position ~= '' and (waiting > 0 or used + weight > limit + 0)
+if joinsQueue then${joinQueue}end
 ${serve(layout)}
-if not joins and waiting == 0 and used + weight <= limit + 0 then
+if not joinsQueue and waiting == 0 and used + weight <= limit + 0 then
   local m, ends = me, now + ttl * 1000
   ${isLock ? "" : addLife}
   ${grant}
@@ -125,16 +125,16 @@ if not joins and waiting == 0 and used + weight <= limit + 0 then
 end
 if dirty then${save}end
 ${notify}
-if token then return { 1, token, otherLimit } end
+if token then return { 1, token, differingLimit } end
 ${isLock ? "if waiting > 0 and flag == '-' then call('SETRANGE', KEYS[1], '16', '+') end" : ""}
-if not joins then return { 0, 0, fence, 0, 0, unfinished, otherLimit } end
+if not joinsQueue then return { 0, 0, fence, 0, 0, unfinished, differingLimit } end
 local soonest = ((call('ZRANGE', KEYS[2], '0', '0', 'WITHSCORES')[2] or now) - now) / 1000
 ${isLock ? "if used == 1 then soonest = math.min(soonest, rest) end" : ""}
 local listeners = -1
 if waiting == 1 or ARGV[4] then -- a newcomer behind others learns of it at its next heartbeat
   listeners = redis.pcall('PUBSUB', 'NUMSUB', channels .. ${processOf("id")})[2] or -1
 end
-return { 0, tonumber(position), fence, math.ceil(soonest), listeners, unfinished, otherLimit }
+return { 0, tonumber(position), fence, math.ceil(soonest), listeners, unfinished, differingLimit }
 `);
 }
 

@@ -24,13 +24,13 @@ export interface Sender {
   /** Whether its commands go ahead of others that the client has not taken yet. */
   readonly isUrgent?: boolean;
   /** Called when the command counts as unanswered: it may have run, or may still run, and its answer may still come. */
-  unanswered(command: Command): void;
+  unanswered(command: SentCommand): void;
   /** Called at its end while the command has no answer. */
   timeOut?(): void;
 }
 
 /** One command. As a moment, it is when it was handed to the client, or when the client that had it was connected. */
-export class Command implements Moment {
+export class SentCommand implements Moment {
   at!: number;
   wallAhead!: number;
   /** Milliseconds of silence after which it counts as unanswered. */
@@ -44,8 +44,8 @@ export class Command implements Moment {
   list: Commands | undefined;
   /** Grows in the order of sending. */
   number = 0;
-  before: Command = this;
-  after: Command = this;
+  before: SentCommand = this;
+  after: SentCommand = this;
 
   constructor(limit: number, sender: Sender) {
     this.limit = limit;
@@ -76,7 +76,7 @@ function afterReading(fn: () => void): void {
 
 export class Commands {
   /** Stands for the ends of the list: the commands follow it in the order of sending. */
-  readonly #sentinel = new Command(Infinity, { unanswered() {} });
+  readonly #sentinel = new SentCommand(Infinity, { unanswered() {} });
   #count = 0;
   /** The time of the last answer that overtook no earlier command, or of the end of a block. */
   #heardAt = -Infinity;
@@ -89,7 +89,7 @@ export class Commands {
   }
 
   /** Called when a command is handed over, to be sent over this connection. */
-  add(command: Command, connection?: Backend["connection"]): void {
+  add(command: SentCommand, connection?: Backend["connection"]): void {
     command.end();
     command.connection = connection;
     command.isHeldBack = false;
@@ -103,7 +103,7 @@ export class Commands {
   }
 
   /** Called when the server has answered a command, perhaps after it counted as unanswered. */
-  answered(command: Command): void {
+  answered(command: SentCommand): void {
     const first = this.#sentinel.after;
     if (first !== this.#sentinel && command.number <= first.number) {
       this.#heardAt = now();
@@ -112,7 +112,7 @@ export class Commands {
     command.end();
   }
 
-  delete(command: Command): void {
+  delete(command: SentCommand): void {
     command.before.after = command.after;
     command.after.before = command.before;
     command.before = command.after = command; // a lease may keep this command, which must keep no others
@@ -136,7 +136,7 @@ export class Commands {
 
   /** @param timesOut Whether to call `timeOut` of senders whose time is out, rather than `unanswered`. */
   #endOverdue(time: number, timesOut = true): void {
-    const overdue: Command[] = [];
+    const overdue: SentCommand[] = [];
     let nextDue = Infinity;
     for (let one = this.#sentinel.after; one !== this.#sentinel; one = one.after) {
       const { at, limit, connection, sender: { endsAt = Infinity } } = one;

@@ -65,17 +65,17 @@ export class MemoryName {
       held.ends = ends;
       return { kind: "granted", fence: held.fence };
     }
-    const otherLimit = this.#limit !== limit && this.#used > 0 ? this.#limit : 0;
+    const differingLimit = this.#limit !== limit && this.#used > 0 ? this.#limit : 0;
     const waiting = this.#queue.get(id) ?? { request, since: Date.now(), ends };
     waiting.ends = ends;
     this.#queue.set(id, waiting);
     this.#serve(id);
     const granted = this.#holders.get(id);
-    if (granted !== undefined) return { kind: "granted", fence: granted.fence, otherLimit };
-    if (waits) return this.#waitingAnswer(true, otherLimit);
+    if (granted !== undefined) return { kind: "granted", fence: granted.fence, differingLimit };
+    if (waits) return this.#waitingAnswer(true, differingLimit);
     this.#queue.delete(id);
     this.#serve(); // also checks whether the timer is still needed
-    return this.#waitingAnswer(false, otherLimit);
+    return this.#waitingAnswer(false, differingLimit);
   }
 
   /** Continues the hold under the id of the request; a `spec.weight` of 0 accepts any weight. */
@@ -126,8 +126,8 @@ export class MemoryName {
   }
 
   /** The queue keeps its own order, so each position has the same number. */
-  #waitingAnswer(queued: boolean, otherLimit: number): AcquireAnswer {
-    return { kind: "waiting", position: Number(queued), fence: this.#fence, endsIn: Infinity, otherLimit };
+  #waitingAnswer(queued: boolean, differingLimit: number): AcquireAnswer {
+    return { kind: "waiting", position: Number(queued), fence: this.#fence, endsIn: Infinity, differingLimit };
   }
 
   /** Grants from the head while it fits, and notifies all granted waiters except the asker, which gets an answer. */

@@ -12,7 +12,7 @@ import type { RateStore, StoredRate } from "../rate/rate_store.ts";
 import { Ids } from "./ids.ts";
 import { MemoryData } from "./memory_data.ts";
 import { MemoryName } from "./memory_name.ts";
-import type { Store, StoredName } from "./store.ts";
+import type { Store, StoredResource } from "./store.ts";
 
 export class MemoryStore implements Store {
   readonly backend: Store["backend"] = {};
@@ -25,14 +25,14 @@ export class MemoryStore implements Store {
   }
 
   readonly acquire: Store["acquire"] = async (request) => {
-    const name = this.#nameOf(request.spec);
+    const name = this.#stateOf(request.spec);
     return request.adopts === undefined ? name.acquire(request) : name.adopt(request);
   };
-  readonly release: Store["release"] = async (spec, id) => this.#nameOf(spec).release(id);
-  readonly releaseAll: Store["releaseAll"] = async (spec) => this.#nameOf(spec).releaseAll();
-  readonly renew: Store["renew"] = async (holds) => holds.map((hold) => this.#nameOf(hold.spec).renew(hold));
-  readonly verify: Store["verify"] = async (spec, id) => this.#nameOf(spec).restOf(id);
-  readonly inspect: Store["inspect"] = async (spec) => this.#nameOf(spec).inspect();
+  readonly release: Store["release"] = async (spec, id) => this.#stateOf(spec).release(id);
+  readonly releaseAll: Store["releaseAll"] = async (spec) => this.#stateOf(spec).releaseAll();
+  readonly renew: Store["renew"] = async (holds) => holds.map((hold) => this.#stateOf(hold.spec).renew(hold));
+  readonly verify: Store["verify"] = async (spec, id) => this.#stateOf(spec).restOf(id);
+  readonly inspect: Store["inspect"] = async (spec) => this.#stateOf(spec).inspect();
   readonly rates: RateStore = {
     start: async ({ spec, starts, within }) => this.#rateOf(spec).start(starts, within),
     askAgain: async ({ spec, starts }, number) => this.#rateOf(spec, number).askAgain(starts, number),
@@ -40,7 +40,7 @@ export class MemoryStore implements Store {
     change: async (spec, change) => this.#rateOf(spec).change(change),
   };
 
-  #nameOf({ keys: [key] }: StoredName): MemoryName {
+  #stateOf({ keys: [key] }: StoredResource): MemoryName {
     return this.#names.of(key, () => new MemoryName());
   }
 

@@ -15,9 +15,9 @@ import { IDLE_KEPT, now } from "../times.ts";
 import type { RateStore } from "../rate/rate_store.ts";
 import { redisRates } from "../rate/redis_rates.ts";
 import { acquireAnswer, inspectedPage, readPush, releaseAnswer, renewedOf, restOf } from "./replies.ts";
-import type { Command } from "./commands.ts";
+import type { SentCommand } from "./commands.ts";
 import { ScriptRunner } from "./script_runner.ts";
-import type { AcquireAnswer, AcquireRequest, Renewal, Renewed, Store, StoredName, Was } from "./store.ts";
+import type { AcquireAnswer, AcquireRequest, Renewal, Renewed, Store, StoredResource, Was } from "./store.ts";
 
 /** The code of the warning that no messages come. */
 const SUBSCRIPTION_CODE = "INTERLOCK_REDIS_SUBSCRIPTION";
@@ -56,7 +56,7 @@ export class RedisStore extends ScriptRunner implements Store {
     warn(message, code);
   }
 
-  async acquire(request: AcquireRequest, command: Command): Promise<AcquireAnswer> {
+  async acquire(request: AcquireRequest, command: SentCommand): Promise<AcquireAnswer> {
     const { id, adopts, spec } = request;
     const { layout, keys, settings: { ttl, owner = "" }, weight } = spec;
     const reply = adopts !== undefined
@@ -69,7 +69,7 @@ export class RedisStore extends ScriptRunner implements Store {
     return answer;
   }
 
-  async release(spec: StoredName, id: string, command: Command, late: boolean, again = false): Promise<Was> {
+  async release(spec: StoredResource, id: string, command: SentCommand, late: boolean, again = false): Promise<Was> {
     const purpose = late ? "late" : "";
     if (this.backend.cluster && again) return await this.#release(spec, id, purpose, command, holdKeys(spec));
     try {
@@ -82,20 +82,20 @@ export class RedisStore extends ScriptRunner implements Store {
     }
   }
 
-  async releaseAll(spec: StoredName, command: Command): Promise<boolean> {
+  async releaseAll(spec: StoredResource, command: SentCommand): Promise<boolean> {
     return await this.#release(spec, "", "force", command) === "held";
   }
 
-  async wake(spec: StoredName): Promise<void> {
+  async wake(spec: StoredResource): Promise<void> {
     await this.#release(spec, "", "wake").catch(() => {}); // they ask at their next heartbeat
   }
 
   /** @param keys All keys, or only the keys of a hold: then the queue is served as soon as the server allows it. */
   async #release(
-    spec: StoredName,
+    spec: StoredResource,
     id: string,
     purpose: ReleasePurpose,
-    command?: Command,
+    command?: SentCommand,
     keys: readonly string[] = spec.keys,
   ): Promise<Was> {
     const { layout, settings } = spec;
@@ -109,7 +109,7 @@ export class RedisStore extends ScriptRunner implements Store {
     return was;
   }
 
-  async renew(holds: readonly Renewal[], command: Command): Promise<Renewed[]> {
+  async renew(holds: readonly Renewal[], command: SentCommand): Promise<Renewed[]> {
     const keys = holds.flatMap(({ spec }) => holdKeys(spec));
     const args = holds.map(({ id, ttl, number, spec }) =>
       layoutCode(spec) + id + String(number).padStart(8, "0") + ttl
@@ -117,11 +117,11 @@ export class RedisStore extends ScriptRunner implements Store {
     return renewedOf(await this.run(renew, keys, args, command), holds.length);
   }
 
-  async verify(spec: StoredName, id: string, command: Command): Promise<number> {
+  async verify(spec: StoredResource, id: string, command: SentCommand): Promise<number> {
     return restOf(await this.run(verify, holdKeys(spec), [layoutCode(spec) + id], command));
   }
 
-  async inspect(spec: StoredName, command: Command): Promise<Inspection> {
+  async inspect(spec: StoredResource, command: SentCommand): Promise<Inspection> {
     const found = new Map<string, Holder>(); // a page may show a holder again
     let first: Inspection | undefined;
     for (let next = "0"; next !== "";) {
@@ -135,12 +135,12 @@ export class RedisStore extends ScriptRunner implements Store {
 }
 
 /** The layout as the scripts name it: m for a lock, w for a semaphore. */
-function layoutCode({ layout }: StoredName): string {
+function layoutCode({ layout }: StoredResource): string {
   return layout === "lock" ? "m" : "w";
 }
 
 /** The stored form of a caller. */
-function memberOf(id: string, { weight, limit, settings: { owner = "" } }: StoredName): string {
+function memberOf(id: string, { weight, limit, settings: { owner = "" } }: StoredResource): string {
   return `${id} ${weight} ${limit} ${owner}`;
 }
 
@@ -152,6 +152,6 @@ function acquireArguments({ id, waits, position, spec }: AcquireRequest): string
 }
 
 /** The keys that exist as long as a hold: its state, and the lives if there may be several holders. */
-function holdKeys({ keys, layout }: StoredName): readonly string[] {
+function holdKeys({ keys, layout }: StoredResource): readonly string[] {
   return keys.slice(0, layout === "lock" ? 1 : 2);
 }

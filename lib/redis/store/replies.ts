@@ -34,15 +34,15 @@ function numberOf(value: unknown): number {
 const FIRST_TOKEN = 1e15;
 
 /**
- * fence | 1 fence otherLimit, or of a hold that is taken over 1 fence weight | 0 position fence endsIn listeners
- * unfinished otherLimit | -2
+ * fence | 1 fence differingLimit, or of a hold that is taken over 1 fence weight | 0 position fence endsIn listeners
+ * unfinished differingLimit | -2
  */
 export function acquireAnswer({ waits, adopts }: AcquireRequest, reply: unknown): AcquireAnswer {
   if (adopts === undefined && !Array.isArray(reply) && numberOf(reply) >= FIRST_TOKEN) reply = [1, reply];
-  const [code, first = 0, second = 0, third = 0, listeners, unfinished, otherLimit = 0] = numbersOf(reply);
+  const [code, first = 0, second = 0, third = 0, listeners, unfinished, differingLimit = 0] = numbersOf(reply);
   if (code === -2) throw new UnansweredError("the server has released this call already");
   if (code === 1 && Number.isSafeInteger(first) && first > 0) {
-    if (adopts === undefined) return { kind: "granted", fence: first, otherLimit: second };
+    if (adopts === undefined) return { kind: "granted", fence: first, differingLimit: second };
     if (second > 0) return { kind: "granted", fence: first, weight: second };
   }
   if (code !== 0 || (waits && !(first > 0) && unfinished !== 1)) rejectReply(reply);
@@ -53,7 +53,7 @@ export function acquireAnswer({ waits, adopts }: AcquireRequest, reply: unknown)
     endsIn: third,
     isUnsubscribed: listeners === 0,
     unfinished: unfinished === 1,
-    otherLimit,
+    differingLimit,
   };
 }
 

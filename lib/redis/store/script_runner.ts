@@ -8,7 +8,7 @@ import { ClientClosedError, codeOf, isPassing, NoAnswerError, StateError, withou
 import type { Backend } from "../clients/backend.ts";
 import { Portions } from "../clients/portions.ts";
 import type { Script } from "../scripts/script.ts";
-import { type Command, Commands } from "./commands.ts";
+import { Commands, type SentCommand } from "./commands.ts";
 import { Ids } from "./ids.ts";
 import { scriptFailure } from "./script_failure.ts";
 
@@ -40,7 +40,7 @@ export class ScriptRunner {
    *
    * @param command Counts as unanswered if it is. Afterwards, its moment is when the client had it and was connected.
    */
-  async run(script: Script, keys: readonly string[], args: readonly string[], command?: Command): Promise<unknown> {
+  async run(script: Script, keys: readonly string[], args: readonly string[], command?: SentCommand): Promise<unknown> {
     const { backend } = this;
     let connection: Backend["connection"];
     let inFull = false;

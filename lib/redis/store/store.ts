@@ -12,13 +12,13 @@ import type { Backend } from "../clients/backend.ts";
 import type { Inspection } from "../inspect.ts";
 import type { Keys, Settings } from "../options.ts";
 import type { RateStore } from "../rate/rate_store.ts";
-import type { Command } from "./commands.ts";
+import type { SentCommand } from "./commands.ts";
 import type { Ids } from "./ids.ts";
 
 /**
  * One name in a store, as one class uses it. Immutable, so that a lease carries everything for its renewal and release.
  */
-export interface StoredName {
+export interface StoredResource {
   readonly keys: Keys;
   /** How it is stored: with at most one holder, or with several whose weights add up to at most `limit`. */
   readonly layout: "lock" | "semaphore";
@@ -30,7 +30,7 @@ export interface StoredName {
 /** A call's request, with the same id each time that it asks. */
 export interface AcquireRequest {
   readonly id: string;
-  readonly spec: StoredName;
+  readonly spec: StoredResource;
   /** Whether it joins the queue; otherwise the answer decides. */
   readonly waits: boolean;
   /** The caller's position in the queue, as returned by the server; 0 for the end. */
@@ -49,7 +49,7 @@ export interface Granted {
   /** For a hold that was taken over: its weight. */
   readonly weight?: number;
   /** Another limit used by callers of this name; 0 or missing if none is known. */
-  readonly otherLimit?: number;
+  readonly differingLimit?: number;
 }
 
 export interface Waiting {
@@ -67,7 +67,7 @@ export interface Waiting {
   readonly isUnsubscribed?: boolean;
   /** Whether to send the request again at once: one run is bounded, and more work is left. */
   readonly unfinished?: boolean;
-  readonly otherLimit?: number;
+  readonly differingLimit?: number;
 }
 
 /** The state of an id before its release. */
@@ -76,7 +76,7 @@ export type Was = "held" | "waiting" | "unknown";
 /** A hold whose end to set to one `ttl` from now. */
 export interface Renewal {
   readonly id: string;
-  readonly spec: StoredName;
+  readonly spec: StoredResource;
   readonly ttl: number;
   /** Grows with each requested `ttl`: a request with a smaller number than the last one set is late. */
   readonly number: number;
@@ -112,7 +112,7 @@ export interface Store {
   /** Ids for its calls, unique across processes. */
   readonly ids: Ids;
   /** Grants the call, queues it, or keeps its position in the queue. */
-  acquire(request: AcquireRequest, command: Command): Promise<AcquireAnswer>;
+  acquire(request: AcquireRequest, command: SentCommand): Promise<AcquireAnswer>;
   /**
    * Ends the hold or the position of an id, and serves the queue.
    *
@@ -120,17 +120,17 @@ export interface Store {
    *   since.
    * @param again Whether an earlier request for a hold has no answer: in a cluster, the queue may be moving.
    */
-  release(spec: StoredName, id: string, command: Command, late: boolean, again?: boolean): Promise<Was>;
+  release(spec: StoredResource, id: string, command: SentCommand, late: boolean, again?: boolean): Promise<Was>;
   /** Ends all holds of a name, and serves the queue. Resolves to whether there was one. */
-  releaseAll(spec: StoredName, command: Command): Promise<boolean>;
+  releaseAll(spec: StoredResource, command: SentCommand): Promise<boolean>;
   /** Sets the ends of holds: of one server and, in a cluster, of one name. */
-  renew(holds: readonly Renewal[], command: Command): Promise<Renewed[]>;
+  renew(holds: readonly Renewal[], command: SentCommand): Promise<Renewed[]>;
   /** Makes the first waiters ask, because a lease ends earlier than they expect. Never rejects. */
-  wake?(spec: StoredName): Promise<void>;
+  wake?(spec: StoredResource): Promise<void>;
   /** Resolves to the milliseconds left of a hold; 0 or less if it is over. */
-  verify(spec: StoredName, id: string, command: Command): Promise<number>;
+  verify(spec: StoredResource, id: string, command: SentCommand): Promise<number>;
   /** Resolves to the holders and the waiters of a name. */
-  inspect(spec: StoredName, command: Command): Promise<Inspection>;
+  inspect(spec: StoredResource, command: SentCommand): Promise<Inspection>;
   /** Its rate limits. */
   readonly rates: RateStore;
   /**

@@ -44,7 +44,7 @@ export function countingHandler<A extends unknown[], R>(
 ): (request: Request, ...rest: A) => Promise<R | Response> {
   checkFetchHandler(fn);
   const label = readLabel(options);
-  state.use("wrap handler");
+  state.checkUsable("wrap handler");
   state.hasWrapped = true;
   return function (this: unknown, request: Request, info?: unknown): Promise<R | Response> {
     // Not a rest parameter, which would allocate an array
@@ -59,7 +59,7 @@ export function countingHandler<A extends unknown[], R>(
       call = new Call(state, request, info, label);
       const answer = Reflect.apply(fn, this, args);
       if (!isThenable(answer)) return Promise.resolve(toSend(state, call, answer));
-      return toSendLater(state, call, answer);
+      return responseLater(state, call, answer);
     } catch (error) {
       if (call !== undefined) endWhenSent(call, undefined);
       return Promise.reject(error);
@@ -78,7 +78,7 @@ function toSend<R>(state: ShutdownState, call: Call, answer: R): R | Response | 
 }
 
 /** Returns the response to send for a pending result, or a refusal if the call is cut first. */
-function toSendLater<R>(state: ShutdownState, call: Call, answer: PromiseLike<R>): Promise<R | Response> {
+function responseLater<R>(state: ShutdownState, call: Call, answer: PromiseLike<R>): Promise<R | Response> {
   return new Promise((resolve, reject) => {
     call.onCut = () => resolve(endWhenSent<R | Response>(call, refusal(state)));
     follow(answer, (answer) => {

@@ -55,7 +55,7 @@ export class Http1Connections {
     const { open } = this;
     this.#onClosed = function (this: SocketLike) {
       const connection = open.get(this);
-      while (connection?.newest !== undefined) connection.newest.end();
+      while (connection?.lastRequest !== undefined) connection.lastRequest.end();
       open.delete(this);
     };
   }
@@ -72,8 +72,8 @@ export class Http1Connections {
 
   /** From now on, responses announce that their connections close. */
   announce(): void {
-    for (const { newest } of this.open.values()) {
-      for (let each = newest; each !== undefined; each = each.older) each.announceClose();
+    for (const { lastRequest } of this.open.values()) {
+      for (let each = lastRequest; each !== undefined; each = each.older) each.announceClose();
     }
   }
 
@@ -91,7 +91,7 @@ export class Http1Connections {
     // It arrived after the server had closed its side, so it counts as not received.
     if (request.socket.writableEnded) return true;
     const connection = this.connectionOf(request.socket);
-    if (connection.newest?.announced) return true;
+    if (connection.lastRequest?.announced) return true;
     const exchange = new Exchange(connection, request, response, this.#labeler);
     response[EXCHANGE] = exchange;
     response.on("close", onAnswered);
@@ -199,7 +199,7 @@ export class Exchange extends InFlight {
     if (response.headersSent) return outliveListener(response, request.socket.server);
     const { writeHead } = response;
     response.writeHead = (status, ...rest) => {
-      if (status === 101 || response.headersSent || connection.newest !== this) {
+      if (status === 101 || response.headersSent || connection.lastRequest !== this) {
         return writeHead.call(response, status, ...rest);
       }
       this.announced = true;
@@ -220,7 +220,7 @@ export class Exchange extends InFlight {
     connection.expectHead(this.request.complete);
     connection.shutdown.inFlight.delete(this);
     // Deno's node:http (2.9) leaves the connection open if it had other requests.
-    if (this.announced && connection.newest === undefined) connection.socket.end();
+    if (this.announced && connection.lastRequest === undefined) connection.socket.end();
   }
 }
 
@@ -229,32 +229,32 @@ export class Connection {
   readonly shutdown: ShutdownState;
   readonly socket: SocketLike;
   /** The last request without a response on it; earlier ones follow by `older`. An upgraded connection keeps one. */
-  newest: Exchange | undefined = undefined;
+  lastRequest: Exchange | undefined = undefined;
   /** The number of checks in a row that found it silent. */
   #silentChecks: number;
   /** The bytes in both directions at the last check. */
   #bytes = 0;
   /** If more bytes than these have been read, a part of the next request's head has come. */
-  #headBeginsAt: number;
+  #headOffset: number;
 
   constructor(state: ShutdownState, socket: SocketLike) {
     this.shutdown = state;
     this.socket = socket;
-    this.#headBeginsAt = socket.bytesRead ?? 0;
+    this.#headOffset = socket.bytesRead ?? 0;
     // Below 0, so it has twice the idle time: its client may have connected and not written yet.
     this.#silentChecks = -state.settings.idle / CHECK_EVERY;
   }
 
   add(exchange: Exchange): void {
-    exchange.older = this.newest;
-    this.newest = exchange;
+    exchange.older = this.lastRequest;
+    this.lastRequest = exchange;
     this.#silentChecks = 0;
   }
 
   /** Removes a request. Idempotent. */
   remove(exchange: Exchange): void {
-    if (this.newest === exchange) this.newest = exchange.older;
-    for (let each = this.newest; each !== undefined; each = each.older) {
+    if (this.lastRequest === exchange) this.lastRequest = exchange.older;
+    for (let each = this.lastRequest; each !== undefined; each = each.older) {
       if (each.older === exchange) each.older = exchange.older;
     }
   }
@@ -263,13 +263,13 @@ export class Connection {
    * Notes that the bytes read so far belong to requests that are over, and later ones too unless the last is complete.
    */
   expectHead(isComplete: boolean): void {
-    this.#headBeginsAt = isComplete ? this.socket.bytesRead ?? 0 : Infinity;
+    this.#headOffset = isComplete ? this.socket.bytesRead ?? 0 : Infinity;
   }
 
   /** Whether a part of a request's head has come. */
   get isReceiving(): boolean {
-    const { newest, socket } = this;
-    return newest === undefined && !socket.writableEnded && (socket.bytesRead ?? 0) > this.#headBeginsAt;
+    const { lastRequest, socket } = this;
+    return lastRequest === undefined && !socket.writableEnded && (socket.bytesRead ?? 0) > this.#headOffset;
   }
 
   /**
@@ -279,9 +279,9 @@ export class Connection {
    * is destroyed, and is not ended while other work is in flight.
    */
   endIfSilent(isBusy: boolean): void {
-    const { newest, socket, shutdown: { settings: { idle } } } = this;
-    const isUpgraded = newest?.isUpgraded ?? false;
-    if (!isUpgraded && (newest !== undefined || socket.writableEnded)) return;
+    const { lastRequest, socket, shutdown: { settings: { idle } } } = this;
+    const isUpgraded = lastRequest?.isUpgraded ?? false;
+    if (!isUpgraded && (lastRequest !== undefined || socket.writableEnded)) return;
     const bytes = (socket.bytesRead ?? 0) + (socket.bytesWritten ?? 0);
     if (this.#bytes !== bytes) this.#silentChecks = Math.min(this.#silentChecks, 0);
     this.#bytes = bytes;

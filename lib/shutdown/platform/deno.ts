@@ -11,7 +11,7 @@ import type { HttpServer, Outgoing } from "../node/shapes.ts";
  * Aborts the signal of servers that may be closed already: the listener of Deno.serve then throws. Deno dispatches such
  * exceptions by the replaced function, first to the listeners of the process.
  */
-export function abortServers(controller: AbortController, reason: unknown): void {
+export function abortSafely(controller: AbortController, reason: unknown): void {
   if (runtime() !== "deno") return controller.abort(reason);
   const { dispatchEvent } = globalThis;
   globalThis.dispatchEvent = (event) =>

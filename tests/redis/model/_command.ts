@@ -1,6 +1,6 @@
 /** The command of a request, for models in which answers come at once. */
-import { Command } from "../../../lib/redis/store/commands.ts";
+import { SentCommand } from "../../../lib/redis/store/commands.ts";
 
-export function command(): Command {
-  return new Command(Infinity, { unanswered() {} });
+export function command(): SentCommand {
+  return new SentCommand(Infinity, { unanswered() {} });
 }

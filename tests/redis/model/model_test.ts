@@ -26,7 +26,10 @@ const {
   "a lock that is handed over": adopted,
 } = models(4, 1) as Record<string, Model>;
 const broken: [what: string, model: Model, changes: [text: string, instead: string][], violation: RegExp][] = [
-  ["a newcomer overtakes", semaphore!, [["if not joins and waiting == 0 and", "if not joins and not token and"], [
+  ["a newcomer overtakes", semaphore!, [[
+    "if not joinsQueue and waiting == 0 and",
+    "if not joinsQueue and not token and",
+  ], [
     "position ~= '' and (waiting > 0 or used",
     "position ~= '' and (used",
   ]], /was passed over/],

@@ -8,7 +8,7 @@ import { keysOf, settingsOf } from "../../../lib/redis/options.ts";
 import { EVERYTHING } from "../../../lib/redis/rw_lock.ts";
 import { MemoryStore } from "../../../lib/redis/store/memory_store.ts";
 import { RedisStore } from "../../../lib/redis/store/redis_store.ts";
-import type { AcquireRequest, Store, StoredName } from "../../../lib/redis/store/store.ts";
+import type { AcquireRequest, Store, StoredResource } from "../../../lib/redis/store/store.ts";
 import { IDLE_KEPT } from "../../../lib/redis/times.ts";
 import { deeply, seeded } from "../../_random.ts";
 import { type FakeTime, flushMicrotasks, type Random, withFakeTime } from "../../_tools.ts";
@@ -19,7 +19,7 @@ import { command } from "./_command.ts";
 const TTLS = [1000, 3000, 90_000];
 const LONGEST = 600_000;
 
-const specOf = (kind: "lock" | "semaphore" | "rw", weight: number, limit: number, ttl = 1000): StoredName => ({
+const specOf = (kind: "lock" | "semaphore" | "rw", weight: number, limit: number, ttl = 1000): StoredResource => ({
   keys: keysOf("interlock:", kind, "a"),
   layout: kind === "lock" ? "lock" : "semaphore",
   settings: settingsOf({ ttl, ...ttl === 3000 && { owner: "checkout 7" } }),
@@ -31,7 +31,7 @@ const NAMES = [specOf("lock", 1, 1), specOf("semaphore", 1, 2), specOf("rw", 1, 
 /** A call, which may wait or hold. */
 interface Client {
   readonly id: string;
-  readonly spec: StoredName;
+  readonly spec: StoredResource;
   /** Whether it asks no more before its life ends. */
   readonly isDoomed: boolean;
   /** Whether its hold is renewed in time. */
@@ -65,13 +65,13 @@ class Side {
     request: Pick<AcquireRequest, "waits" | "adopts">,
     twice: boolean,
   ): Promise<unknown> {
-    const known = { kind: "", fence: 0, weight: 0, position: 0, otherLimit: 0 };
+    const known = { kind: "", fence: 0, weight: 0, position: 0, differingLimit: 0 };
     for (let runs = twice && this.server ? 2 : 1; runs > 0; runs--) {
       const position = this.#positions.get(id) ?? 0;
       const granted = (fence: number) => void this.#messages.push(`${id} ${fence}`);
       const answer = await this.store.acquire({ ...request, id, spec, position, granted }, command());
-      const otherLimit = known.otherLimit || answer.otherLimit || 0; // a second answer leaves it out
-      Object.assign(known, answer, { otherLimit });
+      const differingLimit = known.differingLimit || answer.differingLimit || 0; // a second answer leaves it out
+      Object.assign(known, answer, { differingLimit });
       this.endsIn.delete(spec.keys[0]);
       if (answer.kind !== "waiting") continue;
       if (request.waits) this.endsIn.set(spec.keys[0], answer.endsIn);
@@ -79,9 +79,9 @@ class Side {
       if (answer.unfinished) runs++;
     }
     await this.settle();
-    const { kind, fence, weight, position, otherLimit } = known;
-    if (kind === "granted") return { kind, rank: this.rankOf(spec.keys[0], fence), weight, otherLimit };
-    return { kind, queued: position > 0, otherLimit };
+    const { kind, fence, weight, position, differingLimit } = known;
+    if (kind === "granted") return { kind, rank: this.rankOf(spec.keys[0], fence), weight, differingLimit };
+    return { kind, queued: position > 0, differingLimit };
   }
 
   /** The rank of a token. One that is new is larger than all before. */
@@ -115,7 +115,7 @@ class Side {
   }
 
   /** With tokens as their ranks, and whole milliseconds. */
-  async inspect(spec: StoredName): Promise<Inspection> {
+  async inspect(spec: StoredResource): Promise<Inspection> {
     const { holders, waiters, ...rest } = await this.store.inspect(spec, command());
     const rounded = <T extends { since: number; expiresIn: number }>(one: T): T => {
       return { ...one, since: Math.round(one.since), expiresIn: Math.round(one.expiresIn) };
@@ -139,7 +139,7 @@ class Walk {
   readonly #memory = new Side(this.#clients);
   readonly #redis: Side;
   /** The names that this walk uses, and their last inspections by their first keys. */
-  readonly #names: readonly StoredName[];
+  readonly #names: readonly StoredResource[];
   readonly #shown = new Map<string, Inspection>();
   /** The names that were released by force. */
   readonly #freed = new Set<string>();
@@ -191,7 +191,7 @@ class Walk {
     return this.#add(name === NAMES[0] ? lock : name === NAMES[1] ? semaphore : rw, random.below(4) === 0);
   }
 
-  #add(spec: StoredName, isDoomed = false): Client {
+  #add(spec: StoredResource, isDoomed = false): Client {
     const id = `process0${String(this.#clients.size).padStart(13, "0")}`;
     const client = { id, spec, isDoomed, isRenewed: this.#random.below(4) === 0, number: 0 };
     this.#clients.set(id, client);
@@ -354,7 +354,7 @@ class Walk {
     for (const name of this.#names) await this.#compare(name);
   }
 
-  async #compare(name: StoredName): Promise<void> {
+  async #compare(name: StoredResource): Promise<void> {
     const { ttl, fence, ...state } = await this.#memory.inspect(name);
     const { ttl: kept, fence: last, ...stored } = await this.#redis.inspect(name);
     assert.deepEqual(stored, state);

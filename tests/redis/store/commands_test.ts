@@ -1,14 +1,14 @@
 /** When a command counts as unanswered. */
 import assert from "node:assert/strict";
-import { Command, Commands } from "../../../lib/redis/store/commands.ts";
+import { Commands, SentCommand } from "../../../lib/redis/store/commands.ts";
 import { test } from "../../_test.ts";
 import { withFakeTime } from "../../_tools.ts";
 
 function setup() {
-  const silent: Command[] = [];
+  const silent: SentCommand[] = [];
   const commands = new Commands(new AbortController().signal);
   const send = (limit = 1000) => {
-    const command = new Command(limit, { unanswered: (one) => void silent.push(one) });
+    const command = new SentCommand(limit, { unanswered: (one) => void silent.push(one) });
     commands.add(command);
     return command;
   };

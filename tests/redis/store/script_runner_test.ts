@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type Backend, RedisLock } from "../../../lib/redis/mod.ts";
 import { type Script, script } from "../../../lib/redis/scripts/script.ts";
-import { Command } from "../../../lib/redis/store/commands.ts";
+import { SentCommand } from "../../../lib/redis/store/commands.ts";
 import { ScriptRunner } from "../../../lib/redis/store/script_runner.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks, watch, withFakeTime } from "../../_tools.ts";
@@ -18,7 +18,7 @@ for (const [settled, sent] of [[false, 1], [true, 0]] as const) {
     let inFull = 0;
     const runner = new ScriptRunner({ evalsha: () => Promise.reject(NOSCRIPT), eval: () => Promise.resolve(++inFull) });
     const call = { settled: false, unanswered: () => {} };
-    const answer = watch(runner.run(SCRIPT, ["a"], [], new Command(1000, call)));
+    const answer = watch(runner.run(SCRIPT, ["a"], [], new SentCommand(1000, call)));
     call.settled = settled;
     await flushMicrotasks();
     assert.equal(inFull, sent); // later it could arrive after the command that cancels this one
@@ -30,7 +30,7 @@ for (const [settled, sent] of [[false, 1], [true, 0]] as const) {
 test("ScriptRunner: a command's moment and its limit count from when the client takes it", () =>
   withFakeTime(async (time) => {
     let failure: unknown;
-    const command = new Command(1000, { unanswered: ({ at }) => failure = runner.silence(at) });
+    const command = new SentCommand(1000, { unanswered: ({ at }) => failure = runner.silence(at) });
     let handOver!: () => void;
     const portions = {
       send: <T>(send: () => Promise<T>) => new Promise<T>((resolve) => handOver = () => resolve(send())),
