@@ -14,9 +14,9 @@ import http from "node:http";
 import { connect, type Socket } from "node:net";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { Random } from "../_random.ts";
 import { type Job, jobOf, type Routes } from "./jobs.ts";
 import { Http2Client } from "./load_http2.ts";
-import { seeded } from "./seeded.ts";
 
 /** The outcome of all requests. */
 export interface Tally {
@@ -81,7 +81,8 @@ const tally: Tally = {
   longest: 0,
   lateness: 0,
 };
-const random = seeded(seed);
+const source = new Random(seed);
+const random = () => source.below(1e6) / 1e6;
 let begun = false;
 let stopped = false;
 if (values["keep-up"]) process.stdin.on("end", () => stopped = true).resume();

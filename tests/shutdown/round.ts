@@ -1,7 +1,4 @@
-/**
- * One round: start a server, put it under load, end it by a signal, and compare what the clients saw with what the server
- * accepted.
- */
+/** Servers and load generators as processes: how they are started, asked to end, and what they report. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, rmSync } from "node:fs";
@@ -11,7 +8,6 @@ import process from "node:process";
 import type { Routes } from "./jobs.ts";
 import type { Tally } from "./load.ts";
 import { type ProgramName, startOf } from "./runtimes.ts";
-import { seeded } from "./seeded.ts";
 
 /** The file that the server writes at its end. */
 export interface ServerReport {
@@ -65,6 +61,19 @@ export function signal({ child }: Started, name: string): void {
   process.kill(child.pid!, name);
 }
 
+/** The time in ms after which an orchestrator sends SIGKILL. */
+const KILL_AFTER = 30_000;
+
+/** Sends SIGTERM and, as an orchestrator does, SIGKILL later; resolves to the ms until the end. */
+export async function end(server: Started): Promise<number> {
+  const begun = performance.now();
+  signal(server, "SIGTERM");
+  const timer = setTimeout(() => signal(server, "SIGKILL"), KILL_AFTER);
+  await server.ended;
+  clearTimeout(timer);
+  return performance.now() - begun;
+}
+
 /** Waits until the output has what is looked for, and returns the first group. */
 export async function said({ child, output }: Started, pattern: RegExp): Promise<string> {
   for (;;) {
@@ -82,15 +91,10 @@ export interface Server extends Started {
   report(): ServerReport;
 }
 
-/** Starts the tests' server, or one that takes the same arguments. */
-export async function startServer(
-  runtime: ProgramName,
-  kind: string,
-  args: readonly string[] = [],
-  source = "tests/shutdown/server.ts",
-): Promise<Server> {
+/** Starts server.ts. */
+export async function startServer(runtime: ProgramName, kind: string, args: readonly string[] = []): Promise<Server> {
   const file = join(tmpdir(), `interlock-shutdown-${randomUUID()}.json`);
-  const started = await start(runtime, source, [kind, file, "--port", "0", ...args]);
+  const started = await start(runtime, "tests/shutdown/server.ts", [kind, file, "--port", "0", ...args]);
   const port = Number(await said(started, /listening on (\d+)/));
   const report = () => {
     const read: ServerReport = JSON.parse(readFileSync(file, "utf8"));
@@ -134,51 +138,4 @@ export interface LoadOptions {
   split?: boolean;
   upgraded?: boolean;
   "web-sockets"?: boolean;
-}
-
-/** The outcome of a round. */
-export interface Outcome {
-  accepted: number;
-  whole: number;
-  refused: number;
-  noConnection: number;
-  closedNew: number;
-  closedKept: number;
-  /** Accepted, and yet not answered whole; with what the client saw. */
-  lost: string[];
-  /** Answered wrongly, or cut off half-way. */
-  wrong: string[];
-  longest: number;
-  /** ms from the signal to the end of the process. */
-  exit: number;
-  code: number | null;
-  report: ServerReport;
-}
-
-/** Plays a round. The moment of the signal depends on the seed: up to `spread` ms after the load began. */
-export async function round(
-  runtime: ProgramName,
-  kind: "fetch" | "node",
-  seed: number,
-  { connections = 200, spread = 500, args = ["--grace", "60000"] } = {},
-): Promise<Outcome> {
-  const server = await startServer(runtime, kind, args);
-  const load = await startLoad({ port: server.port, seed, connections });
-  await new Promise((resolve) => setTimeout(resolve, seeded(seed)() * spread));
-  const signalled = performance.now();
-  signal(server, "SIGTERM");
-  const { code } = await server.ended;
-  const exit = performance.now() - signalled;
-  const tally = await load.tally();
-  if (code !== 0) throw new Error(`The server ended with ${code}: ${server.output.text}`);
-  return compare(tally, server.report(), exit, code);
-}
-
-function compare(tally: Tally, report: ServerReport, exit: number, code: number | null): Outcome {
-  const whole = new Set(tally.whole);
-  const lost = report.accepted.filter((id) => !whole.has(id)).map((id) => `${id} ${tally.wrong[id] ?? "no answer"}`);
-  const wrong = Object.entries(tally.wrong).map(([id, what]) => `${id} ${what}`);
-  const { refused, noConnection, closedNew, closedKept, longest } = tally;
-  const counts = { refused, noConnection, closedNew, closedKept, longest };
-  return { accepted: report.accepted.length, whole: whole.size, ...counts, lost, wrong, exit, code, report };
 }

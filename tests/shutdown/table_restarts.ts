@@ -1,12 +1,10 @@
 /** A server that is ended and started again on its port, while the same clients keep sending. */
-import { end } from "./proxy/contenders.ts";
 import type { Routes } from "./jobs.ts";
 import { freePort } from "./ports.ts";
-import { startLoad, startServer } from "./round.ts";
+import { end, type ServerReport, startLoad, startServer } from "./round.ts";
 import type { ProgramName } from "./runtimes.ts";
-import { seeded } from "./seeded.ts";
-import { type Part, Table, type TableOptions } from "./table_row.ts";
-import { SERVERS } from "./table_runtimes.ts";
+import { Random } from "../_random.ts";
+import { type Part, SERVERS, Table, type TableOptions } from "./table_row.ts";
 
 /**
  * Requests on reused connections that are not answered, in a restart. Deno.serve and Bun.serve close idle connections at
@@ -23,19 +21,20 @@ interface RestartOutcome {
   reused: number;
   refused: number;
   exits: number[];
+  reports: ServerReport[];
 }
 
-async function restart(
+/** Ends and starts a server so many times, under one load. */
+export async function restart(
   runtime: ProgramName,
   kind: "fetch" | "node" | "http2",
   routes: Routes,
-  options: TableOptions,
+  { rounds, seed, connections }: Omit<TableOptions, "wanted">,
 ): Promise<RestartOutcome> {
-  const { rounds, seed, connections } = options;
   const port = await freePort();
   const startAgain = () => startServer(runtime, kind, ["--port", String(port)]);
-  const random = seeded(seed);
-  const accepted: string[] = [];
+  const random = new Random(seed);
+  const reports: ServerReport[] = [];
   const exits: number[] = [];
   let server = await startAgain();
   // Deno.serve, Bun.serve and node:http on Bun close connections on which a part of a head has come.
@@ -53,14 +52,16 @@ async function restart(
     ...webSockets,
   });
   for (let i = 0; i < rounds; i++) {
-    await new Promise((resolve) => setTimeout(resolve, 200 + random() * 300));
+    await new Promise((resolve) => setTimeout(resolve, 200 + random.below(300)));
     exits.push(await end(server));
-    accepted.push(...server.report().accepted);
+    reports.push(server.report());
     if (i + 1 < rounds) server = await startAgain();
   }
   const { whole, wrong, closedNew, closedKept, noConnection } = await load.tally();
   const known = new Set(whole);
-  const lost = accepted.filter((id) => !known.has(id)).map((id) => `${id} ${wrong[id] ?? "no answer"}`);
+  const lost = reports.flatMap(({ accepted }) => accepted).filter((id) => !known.has(id)).map((id) =>
+    `${id} ${wrong[id] ?? "no answer"}`
+  );
   const odd = Object.entries(wrong).map(([id, what]) => `${id} ${what}`);
   return {
     answered: whole.length,
@@ -69,6 +70,7 @@ async function restart(
     reused: closedKept,
     refused: noConnection,
     exits,
+    reports,
   };
 }
 

@@ -1,4 +1,15 @@
 /** Rows of the tables that `deno task shutdown-load` prints. */
+import type { ProgramName } from "./runtimes.ts";
+
+/** What is served on which run-time. */
+export const SERVERS: [name: string, runtime: ProgramName, kind: "fetch" | "node"][] = [
+  ["node:http on Node 20", "node20", "node"],
+  ["node:http on the newest Node", "node", "node"],
+  ["Deno.serve", "deno", "fetch"],
+  ["node:http on Deno", "deno", "node"],
+  ["Bun.serve", "bun", "fetch"],
+  ["node:http on Bun", "bun", "node"],
+];
 
 /** How the servers are loaded. */
 export interface TableOptions {
@@ -18,20 +29,19 @@ export type Row = Record<string, string | number>;
 /** Prints a table row by row, as they are found. */
 export class Table {
   #columns: string[] | undefined;
-  /** How many rows kept a promise, broke one, and promise nothing. */
-  readonly count = { kept: 0, broken: 0, none: 0 };
+  /** How many rows kept their promise, and broke it. */
+  readonly count = { kept: 0, broken: 0 };
 
-  /** The row's promise: whether it was kept, or "none" if there is none to keep. */
-  add(row: Row, promise: boolean | "none"): void {
+  /** @param isKept Whether the row has kept its promise. */
+  add(row: Row, isKept: boolean): void {
     if (this.#columns === undefined) {
       this.#columns = Object.keys(row);
       this.#print(this.#columns);
       this.#print(Object.values(row).map((value) => typeof value === "number" ? "--:" : "---"));
     }
     this.#print(this.#columns.map((column) => String(row[column])));
-    const outcome = promise === "none" ? "none" : promise ? "kept" : "broken";
-    this.count[outcome]++;
-    if (outcome === "broken") console.log("  ↑ broke a promise");
+    this.count[isKept ? "kept" : "broken"]++;
+    if (!isKept) console.log("  ↑ broke a promise");
   }
 
   #print(cells: readonly string[]): void {

@@ -2,11 +2,10 @@
 import process from "node:process";
 import { until } from "../../_tools.ts";
 import { freePort } from "../ports.ts";
-import { type Load, type Server, start, startLoad, startServer } from "../round.ts";
+import { end, type Load, type Server, start, startLoad, startServer } from "../round.ts";
 import { answers } from "../frameworks/run.ts";
 import type { Routes } from "../jobs.ts";
 import type { ProgramName } from "../runtimes.ts";
-import { end } from "./contenders.ts";
 import type { RollingOutcome } from "./rolling.ts";
 
 /** How many times a process is replaced, and under which load. */

@@ -1,6 +1,6 @@
 /** Real proxies, each with two upstreams, in a folder of their own and on a free port. */
 import { spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -75,91 +75,6 @@ const retryConfig = (port: number, upstreams: readonly number[]) =>
     "retry-on conn-failure empty-response\n  http-request disable-l7-retry if METH_POST",
   );
 
-/** Without lb_try_duration, Caddy answers 502 for a refused connection. */
-const caddyConfig = (port: number, upstreams: readonly number[]) => `
-{
-  admin off
-  auto_https off
-}
-http://127.0.0.1:${port} {
-  reverse_proxy ${upstreams.map((upstream) => `127.0.0.1:${upstream}`).join(" ")} {
-    lb_try_duration 5s
-    lb_try_interval 50ms
-    fail_duration 1s
-  }
-}
-`;
-
-const APACHE_MODULES = "mpm_event authz_core proxy proxy_http proxy_balancer lbmethod_byrequests slotmem_shm".split(
-  " ",
-);
-
-const apacheConfig = (port: number, upstreams: readonly number[]) => `
-${APACHE_MODULES.map((name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`).join("\n")}
-ServerName localhost
-Listen 127.0.0.1:${port}
-PidFile apache.pid
-ErrorLog error.log
-<Proxy balancer://app>
-${upstreams.map((upstream) => `  BalancerMember http://127.0.0.1:${upstream} retry=1`).join("\n")}
-</Proxy>
-ProxyPass / balancer://app/
-`;
-
-/** Without vcl_backend_error, Varnish answers 503 for a refused connection. */
-const varnishConfig = (_: number, upstreams: readonly number[]) => `
-vcl 4.1;
-import directors;
-${
-  upstreams.map((upstream, i) => `
-backend s${i} {
-  .host = "127.0.0.1";
-  .port = "${upstream}";
-}`).join("")
-}
-sub vcl_init {
-  new app = directors.round_robin();
-${upstreams.map((_, i) => `  app.add_backend(s${i});`).join("\n")}
-}
-sub vcl_recv {
-  set req.backend_hint = app.backend();
-  return (pass);
-}
-sub vcl_backend_fetch {
-  set bereq.backend = app.backend();
-}
-sub vcl_backend_error {
-  if (bereq.method == "GET" && bereq.retries < 4) { return (retry); }
-}
-`;
-
-const lighttpdConfig = (port: number, upstreams: readonly number[]) => `
-server.modules = ("mod_proxy")
-server.document-root = "/var/empty"
-server.bind = "127.0.0.1"
-server.port = ${port}
-server.errorlog = "error.log"
-proxy.balance = "round-robin"
-proxy.server = ("" => (${
-  upstreams.map((upstream) => `("host" => "127.0.0.1", "port" => ${upstream}, "disable-time" => 1)`).join(", ")
-}))
-`;
-
-const squidConfig = (port: number, upstreams: readonly number[]) => `
-http_port 127.0.0.1:${port} accel defaultsite=localhost
-${
-  upstreams.map((upstream, i) =>
-    `cache_peer 127.0.0.1 parent ${upstream} 0 no-query no-digest originserver round-robin name=s${i} connect-fail-limit=1`
-  ).join("\n")
-}
-http_access allow all
-cache deny all
-access_log none
-cache_log none
-pid_filename none
-dead_peer_timeout 1 seconds
-`;
-
 /** nginx counts its 10 s in whole seconds: one that refused late in a second is used after 10 s, an early one after 11. */
 const NGINX = { program: "nginx", args: ["-p", ".", "-e", "error.log", "-c"], recovers: 11_000 };
 
@@ -171,33 +86,15 @@ const KINDS = {
   "nginx keepalive": { ...NGINX, recovers: 0, config: keepAliveConfig },
   "haproxy": { ...HAPROXY, config: haproxyConfig },
   "haproxy retry-on": { ...HAPROXY, config: retryConfig },
-  "caddy": {
-    program: "caddy",
-    args: ["run", "--adapter", "caddyfile", "--config"],
-    recovers: 2_000,
-    config: caddyConfig,
-  },
-  "apache2": { program: "apache2", args: ["-d", ".", "-D", "FOREGROUND", "-f"], recovers: 2_000, config: apacheConfig },
-  "varnish": { program: "varnishd", args: ["-F", "-f"], recovers: 1_000, config: varnishConfig },
-  "lighttpd": { program: "lighttpd", args: ["-D", "-f"], recovers: 2_000, config: lighttpdConfig },
-  "squid": { program: "squid", args: ["-N", "-f"], recovers: 4_000, config: squidConfig },
 };
-
-/** Those whose port is an argument, and that need a folder that another user may write to. */
-function argumentsOf(name: ProxyName, folder: string, port: number): string[] {
-  return name === "varnish" ? ["-a", `127.0.0.1:${port}`, "-n", join(folder, "varnish"), "-s", "malloc,32m"] : [];
-}
 
 /** Starts a proxy in front of these ports. */
 export async function startProxy(name: ProxyName, upstreams: readonly number[]): Promise<Proxy> {
   const { config, args, recovers } = KINDS[name];
   const program = programOf(name);
   const [folder, port] = [mkdtempSync(join(tmpdir(), "interlock-proxy-")), await freePort()];
-  chmodSync(folder, 0o755); // some of them become another user
   writeFileSync(join(folder, "proxy.conf"), config(port, upstreams));
-  const proxy = started(
-    spawn(program, [...args, join(folder, "proxy.conf"), ...argumentsOf(name, folder, port)], { cwd: folder }),
-  );
+  const proxy = started(spawn(program, [...args, join(folder, "proxy.conf")], { cwd: folder }));
   while (!await listens(port)) {
     if (proxy.child.exitCode !== null) throw new Error(`Cannot start ${name}: ${proxy.output.text}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -210,19 +107,11 @@ export async function startProxy(name: ProxyName, upstreams: readonly number[]):
   return { port, recovers, stop };
 }
 
-/** Whether a proxy's program is there. */
-export function isInstalled(name: ProxyName): boolean {
-  return pathOf(KINDS[name].program) !== undefined;
-}
-
-function pathOf(program: string): string | undefined {
-  return `${process.env.PATH}:/usr/sbin:/usr/local/sbin`.split(":").map((each) => join(each, program)).find(existsSync);
-}
-
 /** The path of a proxy's program; the error message says how to install it. */
 export function programOf(name: ProxyName): string {
   const { program } = KINDS[name];
-  const path = pathOf(program);
+  const folders = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`.split(":");
+  const path = folders.map((each) => join(each, program)).find(existsSync);
   if (path === undefined) throw new Error(`Cannot find ${program}. Type: sudo apt-get install -y ${program}`);
   return path;
 }

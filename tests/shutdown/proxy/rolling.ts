@@ -1,7 +1,6 @@
 /** Rolling restarts behind a proxy under load that is kept up: the failures that clients see. */
 import { freePort } from "../ports.ts";
-import { type Started, startLoad } from "../round.ts";
-import { end } from "./contenders.ts";
+import { end, type Started, startLoad } from "../round.ts";
 import { programOf, type ProxyName, startProxy } from "./proxies.ts";
 
 /** The outcome of some restarts. */

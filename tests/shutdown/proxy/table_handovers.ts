@@ -1,21 +1,12 @@
 /** Processes that take over from each other without a proxy. */
 import type { ProgramName } from "../runtimes.ts";
 import { failuresOf, type Part, sum, Table, type TableOptions } from "../table_row.ts";
-import { replaceByReusePort, replaceWorkers, succeed } from "./handover.ts";
+import { replaceByReusePort, succeed } from "./handover.ts";
 import type { RollingOutcome } from "./rolling.ts";
-
-/** Clients that send quick requests without a pause; more would keep the processor busy. */
-const QUICK = 4;
 
 type Handover = (options: TableOptions) => Promise<RollingOutcome>;
 
 const ROWS: [name: string, repeats: number, handover: Handover][] = [
-  ["node:cluster, 2 workers", 0, replaceWorkers],
-  [
-    "node:cluster, a connection for each request",
-    0,
-    (options) => replaceWorkers({ ...options, routes: "quick", connections: QUICK }),
-  ],
   ["reusePort, Deno.serve", Infinity, (options) => replaceByReusePort("deno", options)],
   ["reusePort, Bun.serve", Infinity, (options) => replaceByReusePort("bun", options)],
   ["same port, node:http on Node 20", 0, samePort("node20", "node")],

@@ -1,8 +1,7 @@
 /** Rolling restarts behind real proxies. */
 import { startServer } from "../round.ts";
-import { failuresOf, type Part, sum, Table } from "../table_row.ts";
-import { SERVERS } from "../table_runtimes.ts";
-import { isInstalled, type ProxyName } from "./proxies.ts";
+import { failuresOf, type Part, SERVERS, sum, Table } from "../table_row.ts";
+import type { ProxyName } from "./proxies.ts";
 import { rolling } from "./rolling.ts";
 
 /** Loaded with every kind of server. */
@@ -13,15 +12,7 @@ const RECOMMENDED: [name: string, proxy: ProxyName][] = [
 ];
 
 /** Loaded with node:http on the newest Node. */
-const FURTHER: [name: string, proxy: ProxyName][] = [
-  ["nginx", "nginx"],
-  ["HAProxy", "haproxy"],
-  ["Caddy with lb_try_duration", "caddy"],
-  ["Apache", "apache2"],
-  ["Varnish with retry", "varnish"],
-  ["lighttpd", "lighttpd"],
-  ["Squid", "squid"],
-];
+const FURTHER: [name: string, proxy: ProxyName][] = [["nginx", "nginx"], ["HAProxy", "haproxy"]];
 
 const rows = (proxies: [name: string, proxy: ProxyName][], servers: typeof SERVERS) =>
   proxies.flatMap(([name, proxy]) =>
@@ -30,9 +21,6 @@ const rows = (proxies: [name: string, proxy: ProxyName][], servers: typeof SERVE
 
 const ROWS = [...rows(RECOMMENDED, SERVERS), ...rows(FURTHER, SERVERS.filter(([, runtime]) => runtime === "node"))];
 
-/** The others are loaded if they are installed, and promise nothing: what each cannot hide is in docs/operating.md. */
-const PROMISING: readonly ProxyName[] = [...RECOMMENDED.map(([, proxy]) => proxy), "nginx", "haproxy"];
-
 /**
  * Promise: no GET fails, and no POST is answered 503. HAProxy without retry-on passes a connection that was closed unread on
  * to its client, as a reset.
@@ -40,19 +28,16 @@ const PROMISING: readonly ProxyName[] = [...RECOMMENDED.map(([, proxy]) => proxy
 export const proxies: Part = async (options) => {
   const table = new Table();
   for (const { name, proxy, runtime, kind } of ROWS.filter(({ name }) => options.wanted(name))) {
-    const promises = PROMISING.includes(proxy);
-    if (!promises && !isInstalled(proxy)) continue;
     const startOn = (port: number) => startServer(runtime, kind, ["--port", String(port)]);
     const { answered, failures, unread, exit } = await rolling(proxy, startOn, options);
     const posts = Object.keys(failures).every((what) => what.startsWith("POST") && what !== "POST 503");
-    const kept = posts || (proxy === "haproxy" && sum(failures) === unread);
     table.add({
       "proxy": name,
       "restarts": options.rounds,
       "requests answered": answered,
       "client-visible failures": failuresOf(failures),
       "longest exit ms": Math.round(exit),
-    }, promises ? kept : "none");
+    }, posts || (proxy === "haproxy" && sum(failures) === unread));
   }
   return table;
 };
