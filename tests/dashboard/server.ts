@@ -6,6 +6,7 @@ import { Hono } from "hono";
 import { KeyedMutex, Lock, Pool, Semaphore } from "../../mod.ts";
 import { dashboard } from "../../lib/dashboard/mod.ts";
 import { watchdog } from "../../lib/diagnostics/mod.ts";
+import { Bun } from "../shutdown/platform.ts";
 import process from "node:process";
 
 const [, , how, busy] = process.argv;
@@ -63,10 +64,6 @@ function overload(): void {
 work();
 if (busy) overload();
 
-interface BunLike {
-  serve(options: { port: number; hostname: string; fetch: (request: Request) => Response }): { url: URL };
-}
-
 /** Mounts the dashboard; a POST anywhere makes the deadlock. */
 function listen(): void {
   const fetch = (request: Request) => {
@@ -79,8 +76,7 @@ function listen(): void {
   const path = how === "hono" ? "/debug/locks" : "/";
   const [port, hostname] = [0, "127.0.0.1"];
   if (how === "bun") {
-    const { url } = (globalThis as unknown as { Bun: BunLike }).Bun.serve({ port, hostname, fetch });
-    console.log(`${url.origin}${path}`);
+    console.log(`http://${hostname}:${Bun!.serve({ port, hostname, fetch }).port}${path}`);
   } else {
     Deno.serve({ port, hostname, onListen: ({ port }) => console.log(`http://${hostname}:${port}${path}`) }, fetch);
   }

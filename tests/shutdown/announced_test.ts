@@ -1,10 +1,10 @@
 /** What a client was told of its connection is what happens to it, in whichever way the handler sets the header. */
 import assert from "node:assert/strict";
 import { createServer, type ServerResponse } from "node:http";
-import type { BunServerLike, DenoServerLike, GracefulShutdown } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { nextTurn } from "../_tools.ts";
 import { type Client, connected, gate, listen, quiet, serving, stop } from "./client.ts";
+import { serveFetch } from "./platform.ts";
 
 const KEEP = "keep-alive";
 
@@ -214,11 +214,6 @@ for (const method of ["GET", "POST"]) {
   });
 }
 
-interface Platform {
-  Deno?: { serve(options: object, handler: unknown): DenoServerLike & { addr: { port: number } } };
-  Bun?: { serve(options: object): BunServerLike & { port: number } };
-}
-
 /** Answers of a fetch-style handler; the last ones have immutable headers. */
 const RESPONSES: Record<string, (origin: string) => Response | Promise<Response>> = {
   "nothing": () => new Response("done"),
@@ -233,14 +228,6 @@ const RESPONSES: Record<string, (origin: string) => Response | Promise<Response>
   "an answer of fetch": (origin) => fetch(origin),
 };
 
-function serve(shutdown: GracefulShutdown, handler: (request: Request) => Response | Promise<Response>): number {
-  const { Deno, Bun } = globalThis as Platform;
-  const fetch = shutdown.handler(handler);
-  const hostname = "127.0.0.1";
-  if (Bun !== undefined) return shutdown.attach(Bun.serve({ port: 0, hostname, fetch })).port;
-  return shutdown.attach(Deno!.serve({ port: 0, hostname, onListen() {} }, fetch)).addr.port;
-}
-
 if (runtime !== "node") {
   for (const [name, answer] of Object.entries(RESPONSES)) {
     test(`announced: ${name}, in flight at the signal and in a listener of it, ${runtime}`, async () => {
@@ -248,7 +235,7 @@ if (runtime !== "node") {
       const origin = `http://127.0.0.1:${await listen(other)}/`;
       const shutdown = quiet({ delay: 20 });
       const { promise, open } = gate();
-      const port = serve(shutdown, (request) => {
+      const port = serveFetch(shutdown, (request) => {
         if (request.url.endsWith("/slow")) return promise.then(() => answer(origin));
         return new Promise((resolve) => shutdown.signal.addEventListener("abort", () => resolve(answer(origin))));
       });

@@ -7,36 +7,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { nodeListener } from "../../examples/graceful/node_adapter.ts";
-import type { BunServerLike, DenoServerLike, GracefulShutdown, WebSocketLike } from "../../mod.ts";
+import type { GracefulShutdown, WebSocketLike } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
 import { deferred, nextTurn, until } from "../_tools.ts";
 import { connected, finish, gate, isFree, listen, quiet, stop, writtenBody } from "./client.ts";
-
-type Handler = (request: Request) => Promise<Response>;
-interface DenoGlobal {
-  serve(
-    options: object,
-    handler: (request: Request, info: object) => Promise<Response>,
-  ): DenoServerLike & { addr: { port: number } };
-  upgradeWebSocket(request: Request): { socket: WebSocket; response: Response };
-}
-interface BunGlobal {
-  serve(options: object): BunServerLike & { port: number };
-}
-const { Deno, Bun } = globalThis as unknown as { Deno: DenoGlobal; Bun: BunGlobal };
+import { Bun, Deno, serveFetch } from "./platform.ts";
 
 /** The adapter on Node knows no lengths. */
 const LENGTH = runtime === "node" ? /transfer-encoding: chunked\r\n/i : /content-length: 5\r\n/i;
 
 /** Starts the run-time's own server and returns its port. */
-async function serve(shutdown: GracefulShutdown, handler: Handler): Promise<number> {
-  const hostname = "127.0.0.1";
-  if (runtime === "deno") {
-    const options = { port: 0, hostname, signal: shutdown.forced, onListen() {}, onError: failed };
-    return shutdown.attach(Deno.serve(options, shutdown.handler(handler))).addr.port;
-  }
-  if (runtime === "bun") {
-    return shutdown.attach(Bun.serve({ port: 0, hostname, fetch: shutdown.handler(handler), error: failed })).port;
+async function serve(shutdown: GracefulShutdown, handler: (request: Request) => Promise<Response>): Promise<number> {
+  if (runtime !== "node") {
+    return serveFetch(shutdown, handler, { signal: shutdown.forced, onError: failed, error: failed });
   }
   return await listen(shutdown.attach(createServer(nodeListener((request) => handler(request).catch(failed)))));
 }
@@ -312,8 +295,7 @@ if (runtime === "deno") {
 
   test("serve: when forced during an upload, the listener is closed also if the server has no signal, deno", async () => {
     const shutdown = quiet({ grace: 50 });
-    const handler = shutdown.handler(async (request) => new Response(await request.text()));
-    const { addr: { port } } = shutdown.attach(Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, handler));
+    const port = serveFetch(shutdown, async (request) => new Response(await request.text()));
     const wire = connected(port);
     wire.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 500\r\n\r\na");
     await until(() => shutdown.active === 1);
@@ -326,8 +308,7 @@ if (runtime === "deno") {
 
   test("serve: a large body that is cut breaks off, also if the server has no signal, deno", async () => {
     const shutdown = quiet({ grace: 50 });
-    const handler = shutdown.handler(() => Promise.resolve(new Response("x".repeat(12_000_000))));
-    const { addr: { port } } = shutdown.attach(Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, handler));
+    const port = serveFetch(shutdown, () => new Response("x".repeat(12_000_000)));
     const wire = connected(port, "/");
     await wire.gets(/200 OK[^]*\r\n\r\n/);
     assert.match(wire.text, /content-length: 12000000\r\n/i);
@@ -356,7 +337,7 @@ if (runtime === "deno") {
   test("serve: WebSockets are closed with 1001 and waited for, deno", async () => {
     const shutdown = quiet();
     const port = await serve(shutdown, (request) => {
-      const { socket, response } = Deno.upgradeWebSocket(request);
+      const { socket, response } = Deno!.upgradeWebSocket(request);
       shutdown.webSocket(socket, "chat");
       return Promise.resolve(response);
     });
@@ -366,11 +347,11 @@ if (runtime === "deno") {
   test("serve: a WebSocket that opens after the signal is closed with 1001 at once, deno", async () => {
     const shutdown = quiet();
     const handler = shutdown.handler((request) => {
-      const { socket, response } = Deno.upgradeWebSocket(request);
+      const { socket, response } = Deno!.upgradeWebSocket(request);
       shutdown.webSocket(socket); // it is still opening
       return response;
     });
-    const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, handler); // not attached: it goes on
+    const server = Deno!.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, handler); // not attached: it goes on
     const work = gate();
     shutdown.track(work.promise);
     shutdown.request();
@@ -389,7 +370,7 @@ if (runtime === "bun") {
       const unix = join(tmpdir(), `interlock-${process.pid}-${attached}.sock`);
       const shutdown = quiet();
       const { body, send, out } = writtenBody();
-      const server = Bun.serve({ unix, fetch: shutdown.handler(() => Promise.resolve(new Response(body))) });
+      const server = Bun!.serve({ unix, fetch: shutdown.handler(() => Promise.resolve(new Response(body))) });
       if (attached) shutdown.attach(server);
       const wire = connected(unix, "/stream");
       send("one");
@@ -411,22 +392,15 @@ if (runtime === "bun") {
 
   /** Starts a server of WebSockets. Returns its port. */
   const chat = (shutdown: GracefulShutdown): number => {
-    interface Upgrading {
-      upgrade(request: Request, options: { data: object }): boolean;
-    }
     type Socket = WebSocketLike & { data: { closed?: () => void } };
-    return shutdown.attach(Bun.serve({
-      port: 0,
-      hostname: "127.0.0.1",
-      fetch: shutdown.handler((request, server: Upgrading) => {
-        return server.upgrade(request, { data: {} }) ? undefined : new Response("no", { status: 400 });
-      }),
-      websocket: {
-        open: (socket: Socket) => void (socket.data.closed = shutdown.webSocket(socket, "chat")),
-        close: (socket: Socket) => socket.data.closed?.(),
-        message: () => {},
-      },
-    })).port;
+    const websocket = {
+      open: (socket: Socket) => void (socket.data.closed = shutdown.webSocket(socket, "chat")),
+      close: (socket: Socket) => socket.data.closed?.(),
+      message: () => {},
+    };
+    return serveFetch(shutdown, (request, server) => {
+      return server.upgrade(request, { data: {} }) ? undefined : new Response("no", { status: 400 });
+    }, { websocket });
   };
 
   test("serve: WebSockets are closed with 1001 and waited for, bun", async () => {

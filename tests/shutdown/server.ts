@@ -14,24 +14,13 @@ import type { Duplex } from "node:stream";
 import { serverArguments } from "../../examples/graceful/arguments.ts";
 import { nodeListener } from "../../examples/graceful/node_adapter.ts";
 import { service } from "../../examples/graceful/service.ts";
-import { type BunServerLike, type DenoServerLike, GracefulShutdown } from "../../mod.ts";
+import { GracefulShutdown } from "../../mod.ts";
+import { Bun, Deno, serveFetch, type Upgrading } from "./platform.ts";
 
 interface EchoSocket {
   readonly readyState: number;
   send(text: string): unknown;
   close(code: number): unknown;
-}
-
-interface UpgradingServer {
-  upgrade(request: Request): boolean;
-}
-
-interface Globals {
-  Deno?: {
-    serve(options: object, handler: (request: Request) => Response | Promise<Response>): DenoServerLike;
-    upgradeWebSocket(request: Request): { socket: WebSocket; response: Response };
-  };
-  Bun?: { serve(options: object): BunServerLike & { port: number } };
 }
 
 const [kind = "", file = "", ...rest] = process.argv.slice(2);
@@ -88,38 +77,33 @@ function webSocket(socket: EchoSocket): (id: string) => void {
   return (id) => socket.readyState === 1 && take(id);
 }
 
-const { Deno, Bun } = globalThis as Globals;
 if (kind === "node" || kind === "http2") {
   const create = kind === "node" ? createServer : createHttp2Server as unknown as typeof createServer;
   const server: Server = shutdown.attach(create(nodeListener(handler)));
   server.on("upgrade", upgraded);
   server.listen({ port, host: hostname, backlog: 511 }, () => say((server.address() as AddressInfo).port));
 } else if (Deno !== undefined) {
-  const onListen = ({ port }: { port: number }) => say(port);
   const serveOrUpgrade = (request: Request) => {
     if (request.headers.get("upgrade") !== "websocket") return handler(request);
-    const { socket, response } = Deno.upgradeWebSocket(request);
+    const { socket, response } = Deno!.upgradeWebSocket(request);
     const take = webSocket(socket);
     socket.onmessage = ({ data }) => take(data);
     return response;
   };
-  shutdown.attach(
-    Deno.serve({ port, hostname, reusePort, signal: shutdown.forced, onListen }, shutdown.handler(serveOrUpgrade)),
-  );
+  say(serveFetch(shutdown, serveOrUpgrade, { port, hostname, reusePort, signal: shutdown.forced }));
 } else if (Bun !== undefined) {
   const takes = new WeakMap<EchoSocket, (id: string) => void>();
   const websocket = {
     open: (socket: EchoSocket) => void takes.set(socket, webSocket(socket)),
     message: (socket: EchoSocket, id: string) => takes.get(socket)!(id),
   };
-  const serveOrUpgrade = (request: Request, server: UpgradingServer) =>
+  const serveOrUpgrade = (request: Request, server: Upgrading) =>
     request.headers.get("upgrade") !== "websocket"
       ? handler(request)
       : server.upgrade(request)
       ? undefined
       : new Response("no WebSocket", { status: 400 });
-  const fetch = shutdown.handler(serveOrUpgrade);
-  say(shutdown.attach(Bun.serve({ port, hostname, reusePort, idleTimeout: 0, fetch, websocket })).port);
+  say(serveFetch(shutdown, serveOrUpgrade, { port, hostname, reusePort, idleTimeout: 0, websocket }));
 } else {
   throw new Error(`Cannot serve ${kind}: Node has no fetch-style server`);
 }

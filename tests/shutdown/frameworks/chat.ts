@@ -9,15 +9,12 @@ import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
 import { Server } from "socket.io";
 import { WebSocketServer } from "ws";
-import { type BunServerLike, GracefulShutdown, type WebSocketLike } from "../../../mod.ts";
+import { GracefulShutdown, type WebSocketLike } from "../../../mod.ts";
+import { serveFetch } from "../platform.ts";
 
-interface Upgrading {
-  upgrade(request: Request): boolean;
-}
 interface BunSocket extends WebSocketLike {
   send(text: string): unknown;
 }
-declare const Bun: { serve(options: object): BunServerLike & { port: number } };
 
 const shutdown = new GracefulShutdown({ grace: 20_000 });
 const pending = new Set<Promise<void>>();
@@ -61,17 +58,15 @@ const STARTS: Record<string, () => HttpServer | number> = {
     });
     return server;
   },
-  bun: () =>
-    shutdown.attach(Bun.serve({
-      port: 0,
-      fetch: shutdown.handler((request, server: Upgrading) => {
-        return server.upgrade(request) ? undefined : new Response("no WebSocket", { status: 400 });
-      }),
-      websocket: {
-        open: (socket: BunSocket) => void shutdown.webSocket(socket, { close }),
-        message: (socket: BunSocket, text: string) => accept(text, (answer) => socket.send(answer)),
-      },
-    })).port,
+  bun() {
+    const websocket = {
+      open: (socket: BunSocket) => void shutdown.webSocket(socket, { close }),
+      message: (socket: BunSocket, text: string) => accept(text, (answer) => socket.send(answer)),
+    };
+    return serveFetch(shutdown, (request, server) => {
+      return server.upgrade(request) ? undefined : new Response("no WebSocket", { status: 400 });
+    }, { websocket });
+  },
 };
 
 const server = STARTS[process.argv[2] ?? "ws"]!();
