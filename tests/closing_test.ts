@@ -2,204 +2,170 @@
 import assert from "node:assert/strict";
 import { observe } from "../lib/diagnostics/mod.ts";
 import {
-  BoundedSemaphore,
   ClosedError,
   Condition,
-  Event,
   KeyedMutex,
-  KeyedRateLimiter,
-  KeyedSemaphore,
   Lock,
+  type MaxWaitingOptions,
   NotHeldError,
   Pool,
   QueueFullError,
   RateLimiter,
   RwLock,
-  Semaphore,
   SyncError,
   TimeoutError,
-  TimeoutLock,
-  type WaitOptions,
 } from "../mod.ts";
+import type { Call, Needs } from "./kinds/kind.ts";
+import { localKinds } from "./kinds/local.ts";
 import { test } from "./_test.ts";
 import { deferred, flushMicrotasks, states, watch, withFakeTime } from "./_tools.ts";
 
-interface Options {
-  readonly name?: string;
-  readonly maxWaiting?: number;
+type Closing = object & { cancel(reason?: unknown): void; readonly closed: boolean };
+
+/** What a test does with one method that waits. */
+interface Subject {
+  /** A new thing, on which the calls of `wait` wait until `unblock`. */
+  blocked(options?: MaxWaitingOptions): Promise<{
+    readonly thing: Closing;
+    readonly wait: Call["wait"];
+    readonly waiting: () => number;
+    readonly unblock: () => unknown;
+  }>;
+  fresh(options?: MaxWaitingOptions): { readonly wait: Call["wait"] };
 }
 
-/** One thing of each class, whose first call holds it for good. */
-interface Thing {
-  acquire(options?: WaitOptions): Promise<unknown>;
-  tryAcquire?: () => unknown;
-  cancel(reason?: unknown): void;
-  readonly closed: boolean;
-  readonly waiting: number;
-  /** What the messages say. */
-  readonly operation: string;
-}
+/** Anything may wait for these. */
+const UNBOUNDED = ["Condition", "Event"];
 
-/** Binds the members of `one` to it. */
-function thing(one: object, operation: string): Thing {
-  const of = one as Thing;
-  return {
-    acquire: (options) => of.acquire(options),
-    tryAcquire: () => of.tryAcquire!(),
-    cancel: (...args) => of.cancel(...args),
-    get closed() {
-      return of.closed;
-    },
-    get waiting() {
-      return of.waiting;
-    },
-    operation,
-  };
-}
-
-function keyed(
-  one: KeyedMutex<unknown> | KeyedSemaphore<unknown> | KeyedRateLimiter<unknown>,
-  operation: string,
-): Thing {
-  return {
-    acquire: (options) => one.acquire("key", options),
-    tryAcquire: () => one.tryAcquire("key"),
-    cancel: (...args) => one.cancel(...args),
-    get closed() {
-      return one.closed;
-    },
-    get waiting() {
-      return one.waiting("key");
-    },
-    operation,
-  };
-}
-
-const bounded: Record<string, (options?: Options) => Thing> = {
-  Lock: (options) => thing(new Lock(options), "acquire lock"),
-  TimeoutLock: (options) => thing(new TimeoutLock(Infinity, options), "acquire lock"),
-  Semaphore: (options) => thing(new Semaphore(1, options), "acquire semaphore"),
-  BoundedSemaphore: (options) => thing(new BoundedSemaphore(1, options), "acquire semaphore"),
-  RateLimiter: (options) => thing(new RateLimiter(1, 1e9, options), "acquire rate limiter"),
-  KeyedMutex: (options) => keyed(new KeyedMutex(options), "acquire lock"),
-  KeyedSemaphore: (options) => keyed(new KeyedSemaphore(1, options), "acquire semaphore"),
-  KeyedRateLimiter: (options) => keyed(new KeyedRateLimiter(1, 1e9, options), "acquire rate limiter"),
-  RwLock: (options) => {
-    const lock = new RwLock(options);
-    let turn = 0;
-    return {
-      // A writer that waits, and readers behind it.
-      acquire: (one) => (turn++ % 2 === 0 ? lock.writer : lock.reader).acquire(one),
-      tryAcquire: () => lock.reader.tryAcquire(),
-      cancel: (...args) => lock.cancel(...args),
-      get closed() {
-        return lock.closed;
+for (const [kind, { make, calls }] of Object.entries(localKinds)) {
+  const create = (options?: MaxWaitingOptions) => make(options, {} as Needs) as Closing;
+  if (kind === "Queue" || !("closed" in create())) continue; // a queue has its own ends: queue_end_test.ts
+  for (const method of Object.keys(calls(create()))) {
+    const subject: Subject = {
+      fresh: (options) => calls(create(options))[method]!,
+      async blocked(options) {
+        const thing = create(options);
+        const { wait, block, waiting } = calls(thing)[method]!;
+        return { thing, wait, waiting: waiting!, unblock: await block!() };
       },
-      get waiting() {
-        return lock.reader.waiting + lock.writer.waiting;
-      },
-      operation: "acquire (reader|writer) side",
     };
-  },
-};
+    closes(`${kind}.${method}`, subject);
+    if (!UNBOUNDED.includes(kind)) bounds(`${kind}.${method}`, subject);
+  }
+}
 
-for (const [name, make] of Object.entries(bounded)) {
+/** Asserts a rejection with this class and these words, behind the name and the key. */
+async function refuses(call: Promise<unknown>, Wrong: new (message: string) => Error, words: RegExp): Promise<void> {
+  await assert.rejects(call, (error: Error) => {
+    assert.ok(error instanceof Wrong && error instanceof SyncError);
+    assert.equal(error.name, Wrong.name);
+    assert.match(error.message, new RegExp(`^Cannot [a-z ]+ "orders"( for key "key")?: ${words.source}$`));
+    return true;
+  });
+}
+
+function bounds(name: string, { blocked, fresh }: Subject): void {
   test(`${name}: maxWaiting refuses at once what would be one more, and never what is free`, () =>
     withFakeTime(async (time) => {
-      const one = make({ name: "orders", maxWaiting: 2 });
-      await one.acquire(); // free
-      const first = watch(one.acquire());
-      const second = watch(one.acquire({ timeout: 50 }));
-      const full = new RegExp(`^Cannot ${one.operation} "orders"( for key "key")?: 2 calls are waiting already$`);
-      for (const call of [one.acquire(), one.acquire({ timeout: 5 })]) {
-        await assert.rejects(call, (error: Error) => {
-          assert.ok(error instanceof QueueFullError && error instanceof SyncError);
-          assert.equal(error.name, "QueueFullError");
-          assert.match(error.message, full);
-          return true;
-        });
-      }
+      await fresh({ maxWaiting: 0 }).wait(); // free
+      const { thing, wait, waiting, unblock } = await blocked({ name: "orders", maxWaiting: 2 });
+      const first = watch(wait());
+      const second = watch(wait({ timeout: 50 }));
+      const isFull = /2 calls are waiting already/;
+      for (const options of [undefined, { timeout: 5 }]) await refuses(wait(options), QueueFullError, isFull);
       // The checks come first, and a time-out of 0 is one.
-      await assert.rejects(one.acquire({ timeout: -1 }), RangeError);
-      await assert.rejects(one.acquire({ signal: AbortSignal.abort("gone") }), (reason) => reason === "gone");
-      await assert.rejects(one.acquire({ timeout: 0 }), TimeoutError);
+      await assert.rejects(wait({ timeout: -1 }), RangeError);
+      await assert.rejects(wait({ signal: AbortSignal.abort("gone") }), (reason) => reason === "gone");
+      await assert.rejects(wait({ timeout: 0 }), TimeoutError);
       assert.equal(await states([first, second]), "pending pending");
-      assert.equal(one.waiting, 2);
+      assert.equal(waiting(), 2);
       time.advance(50); // one leaves: there is room
       assert.equal(await states([first, second]), "pending rejected");
-      const third = watch(one.acquire());
+      const third = watch(wait());
       assert.equal(await states([third]), "pending");
-      one.cancel();
+      thing.cancel();
       assert.equal(await states([first, third]), "rejected rejected");
+      await unblock();
     }));
 
   test(`${name}: maxWaiting is a whole number of 0 or more, or Infinity`, async () => {
-    for (const wrong of [-1, 1.5, NaN, -Infinity]) assert.throws(() => make({ maxWaiting: wrong }), RangeError);
-    for (const wrong of ["1", null, 1n]) assert.throws(() => make({ maxWaiting: wrong as never }), TypeError);
-    const one = make({ maxWaiting: 0 });
-    await one.acquire();
-    await assert.rejects(one.acquire(), QueueFullError);
-    const free = make({ maxWaiting: Infinity });
-    await free.acquire();
-    assert.equal(await states([watch(free.acquire())]), "pending");
-    free.cancel();
+    for (const maxWaiting of [-1, 1.5, NaN, -Infinity]) assert.throws(() => fresh({ maxWaiting }), RangeError);
+    for (const wrong of ["1", null, 1n]) assert.throws(() => fresh({ maxWaiting: wrong as never }), TypeError);
+    const none = await blocked({ maxWaiting: 0 });
+    await assert.rejects(none.wait(), QueueFullError);
+    const any = await blocked({ maxWaiting: Infinity });
+    assert.equal(await states([watch(any.wait())]), "pending");
+    for (const { thing, unblock } of [none, any]) {
+      thing.cancel();
+      await unblock();
+    }
   });
 
   test(`${name}: observers see a refusal as a give-up with the outcome "full", and no wait`, async () => {
+    const { thing, wait, unblock } = await blocked({ maxWaiting: 1 });
     const seen: string[] = [];
-    using _ = observe({
-      wait: () => void seen.push("wait"),
-      grant: () => void seen.push("grant"),
-      giveUp: ({ outcome }) => void seen.push(outcome),
-    });
-    const one = make({ maxWaiting: 1 });
-    await one.acquire();
-    const waits = watch(one.acquire());
-    await assert.rejects(one.acquire(), QueueFullError);
-    one.cancel();
-    await states([waits]);
-    assert.deepEqual(seen, ["grant", "wait", "full", "error"]);
+    {
+      using _ = observe({
+        wait: () => void seen.push("wait"),
+        giveUp: ({ outcome }) => void seen.push(outcome),
+      });
+      const waits = watch(wait());
+      await assert.rejects(wait(), QueueFullError);
+      thing.cancel();
+      await states([waits]);
+    }
+    assert.deepEqual(seen, ["wait", "full", "error"]);
+    await unblock();
   });
+}
 
+/** Its calls of `tryAcquire`; those of a Condition are for its lock, which stays open. */
+function attempts(name: string, thing: object): (() => unknown)[] {
+  const { reader, writer } = thing as Record<string, object | undefined>;
+  const things = [thing, reader, writer].filter((one) => one !== undefined && "tryAcquire" in one) as KeyedMutex[];
+  if (name.startsWith("Condition")) return [];
+  return things.map((one) => () =>
+    name.startsWith("Keyed") ? one.tryAcquire("key") : (one as never as Lock).tryAcquire()
+  );
+}
+
+function closes(name: string, { blocked }: Subject): void {
   test(`${name}: cancel rejects all waiters in order, in one step, and closes it for good`, async () => {
-    const one = make({ name: "orders" });
-    const guard = await one.acquire() as { release?: () => void } | undefined;
+    const { thing, wait, waiting, unblock } = await blocked({ name: "orders" });
     const order: string[] = [];
     const watched = [1, 2, 3].map((id) => {
-      const call = one.acquire();
+      const call = wait();
       call.catch((reason) => order.push(`${id} ${reason}`));
       return watch(call);
     });
-    assert.equal(one.closed, false);
-    one.cancel("over");
-    assert.deepEqual([one.closed, one.waiting], [true, 0]);
+    await flushMicrotasks();
+    assert.deepEqual([thing.closed, waiting()], [false, 3]);
+    thing.cancel("over");
+    assert.deepEqual([thing.closed, waiting()], [true, 0]);
     assert.equal(await states(watched), "rejected rejected rejected");
     assert.deepEqual(order, ["1 over", "2 over", "3 over"]);
-    one.cancel("later"); // the first reason stays, and nothing happens
-    const closed = new RegExp(`^Cannot ${one.operation} "orders"( for key "key")?: [a-z -]+ is closed$`);
-    const isClosed = (error: Error) => {
-      assert.ok(error instanceof ClosedError);
-      assert.match(error.message, closed);
-      return true;
+    thing.cancel("later"); // the first reason stays, and nothing happens
+    const isClosed = async () => {
+      for (const options of [undefined, { timeout: 0 }, { signal: AbortSignal.abort("gone") }]) {
+        await refuses(wait(options), ClosedError, /[a-z -]+ is closed/);
+      }
+      await assert.rejects(wait({ timeout: NaN }), RangeError);
+      for (const attempt of attempts(name, thing)) assert.throws(attempt, ClosedError);
     };
-    await assert.rejects(one.acquire(), isClosed);
-    await assert.rejects(one.acquire({ timeout: 0 }), isClosed);
-    await assert.rejects(one.acquire({ signal: AbortSignal.abort("gone") }), isClosed);
-    await assert.rejects(one.acquire({ timeout: NaN }), RangeError);
-    assert.throws(() => one.tryAcquire!(), isClosed);
-    guard?.release?.(); // as usual
-    await assert.rejects(one.acquire(), isClosed);
-    assert.throws(() => one.tryAcquire!(), isClosed);
+    await isClosed();
+    await unblock(); // as usual
+    await isClosed();
   });
 
   test(`${name}: cancel without a reason rejects with an AbortError; null is a reason`, async () => {
     for (const [args, expected] of [[[], "AbortError"], [[undefined], "AbortError"], [[null], undefined]] as const) {
-      const one = make();
-      await one.acquire();
-      const waits = watch(one.acquire());
-      one.cancel(...args);
+      const { thing, wait, unblock } = await blocked();
+      const waits = watch(wait());
+      await flushMicrotasks();
+      thing.cancel(...args);
       assert.equal(await states([waits]), "rejected");
       assert.equal((waits.reason as Error | null)?.name, expected);
+      await unblock();
     }
   });
 }
@@ -265,20 +231,6 @@ test("Pool: a rate limiter that is cancelled rejects the calls that wait for a s
   pool.limit = 0; // also when it would have to wait for its slot
   await assert.rejects(pool.run(() => 5), ClosedError);
   assert.deepEqual([pool.active, pool.waiting], [0, 0]);
-});
-
-test("Event: cancel rejects all waiters, also those that share a promise; a set one that is closed rejects", async () => {
-  const event = new Event({ name: "ready" });
-  const watched = [watch(event.wait()), watch(event.wait()), watch(event.wait({ timeout: 1e6 }))];
-  assert.equal(event.closed, false);
-  event.cancel("over");
-  assert.deepEqual([event.closed, event.waiting], [true, 0]);
-  assert.equal(await states(watched), "rejected rejected rejected");
-  assert.ok(watched.every(({ reason }) => reason === "over"));
-  await assert.rejects(event.wait(), /^ClosedError: Cannot wait for event "ready": event is closed$/);
-  event.set();
-  assert.equal(event.isSet, true);
-  await assert.rejects(event.wait(), ClosedError);
 });
 
 test("Condition: cancel ends the waits for a notification, each with the lock taken back; the lock stays open", async () => {

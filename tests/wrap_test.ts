@@ -1,68 +1,29 @@
-/** `wrap`, on everything local that has a `run` without a key, and the mistakes that are caught everywhere. */
+/** `wrap`, on everything that has a `run` without a key, and the mistakes that are caught everywhere. */
 import assert from "node:assert/strict";
-import {
-  acquireAll,
-  BoundedSemaphore,
-  Condition,
-  KeyedMutex,
-  KeyedRateLimiter,
-  KeyedSemaphore,
-  Lock,
-  Pool,
-  RateLimiter,
-  RwLock,
-  Semaphore,
-  SetEvent,
-  SingleFlight,
-  TimeoutLock,
-} from "../mod.ts";
-import {
-  memoryBackend,
-  RedisKeyedMutex,
-  RedisLock,
-  RedisRateLimiter,
-  RedisRwLock,
-  RedisSemaphore,
-} from "../lib/redis/mod.ts";
-import { WebLock, WebRwLock } from "../lib/web/mod.ts";
-import { flushMicrotasks } from "./_tools.ts";
+import { acquireAll, KeyedMutex, KeyedRateLimiter, KeyedSemaphore, Lock, SetEvent, SingleFlight } from "../mod.ts";
+import { memoryBackend } from "../lib/redis/mod.ts";
+import { localKinds } from "./kinds/local.ts";
+import { redisKinds } from "./kinds/redis.ts";
+import { webKinds } from "./kinds/web.ts";
 import { test } from "./_test.ts";
+import { flushMicrotasks } from "./_tools.ts";
+import { OwnLockManager } from "./web/_lock_manager.ts";
 
-/** A lock manager that grants everything. */
-const locks = {
-  request: (_name: string, _options: unknown, fn: (lock: unknown) => unknown) => Promise.resolve(fn({})),
-  query: () => Promise.resolve({ held: [], pending: [] }),
-};
+type Runner = Pick<Lock, "run" | "wrap">;
 
-const OFF = { renew: false };
+/** What has `run` and `wrap`: a thing itself, its sides, one of its keys. */
+function runnersOf(thing: object): [part: string, runner: Runner][] {
+  const { reader, writer, at } = thing as { reader?: Runner; writer?: Runner; at?: (key: string) => Runner };
+  const parts = { "": thing as Runner, ".reader": reader, ".writer": writer, ".at": at?.call(thing, "key") };
+  return Object.entries(parts).filter((part): part is [string, Runner] => part[1] !== undefined && "wrap" in part[1]);
+}
 
-const local = {
-  "Lock": () => new Lock(),
-  "TimeoutLock": () => new TimeoutLock(1000),
-  "Semaphore": () => new Semaphore(1),
-  "BoundedSemaphore": () => new BoundedSemaphore(1),
-  "Condition": () => new Condition(),
-  "Pool": () => new Pool(1),
-  "RwLock.reader": () => new RwLock().reader,
-  "RwLock.writer": () => new RwLock().writer,
-  "KeyedMutex.at": () => new KeyedMutex().at("a"),
-  "KeyedSemaphore.at": () => new KeyedSemaphore(1).at("a"),
-};
-const all = {
-  ...local,
-  "RateLimiter": () => new RateLimiter(10, 1000),
-  "WebLock": () => new WebLock("a", { locks }),
-  "WebRwLock.reader": () => new WebRwLock("a", { locks }).reader,
-  "RedisLock": () => new RedisLock(memoryBackend(), "a", OFF),
-  "RedisSemaphore": () => new RedisSemaphore(memoryBackend(), "a", 1, OFF),
-  "RedisKeyedMutex.at": () => new RedisKeyedMutex(memoryBackend(), OFF).at("a"),
-  "RedisRwLock.reader": () => new RedisRwLock(memoryBackend(), "a", OFF).reader,
-  "RedisRateLimiter": () => new RedisRateLimiter(memoryBackend(), "a", 5, 1000),
-  "RedisRwLock.writer": () => new RedisRwLock(memoryBackend(), "a", OFF).writer,
-  "WebRwLock.writer": () => new WebRwLock("a", { locks }).writer,
-};
+const all = Object.entries({ ...localKinds, ...redisKinds, ...webKinds }).flatMap(([kind, { make }]) => {
+  const fresh = () => runnersOf(make(undefined, { backend: memoryBackend(), locks: new OwnLockManager() }));
+  return fresh().map(([part], index) => [`${kind}${part}`, () => fresh()[index]![1]] as const);
+}).filter(([name]) => name !== "TaskGroup"); // a failure ends it: task_group_test.ts
 
-for (const [name, make] of Object.entries(all)) {
+for (const [name, make] of all) {
   test(`${name}.wrap: keeps this, parameters, result, name and length`, async () => {
     const thing = make();
     const account = { balance: 1, add: thing.wrap(add) };
@@ -89,13 +50,11 @@ for (const [name, make] of Object.entries(all)) {
     await assert.rejects(make().run(function* () {}), /TypeError: fn must not be a generator function/);
     await assert.rejects(make().run(async function* () {}), /TypeError: fn must not be a generator function/);
   });
-}
 
-for (const [name, make] of Object.entries(local)) {
   test(`${name}.wrap: each call is a run`, async () => {
     const thing = make();
     const order: string[] = [];
-    const shared = name === "RwLock.reader";
+    const shared = name.endsWith("RwLock.reader");
     const work = thing.wrap(async (one: string) => {
       order.push(`+${one}`);
       await flushMicrotasks();

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import * as local from "../../mod.ts";
 import { logged } from "../_logged.ts";
+import type { Needs } from "../kinds/kind.ts";
+import { localKinds } from "../kinds/local.ts";
 import { test } from "../_test.ts";
 import { watch } from "../_tools.ts";
 
@@ -61,21 +63,8 @@ test("show: the state changes, and guards show whether they are held", async () 
 });
 
 test("show: what is closed says so", () => {
-  const things = [
-    new local.Lock(),
-    new local.TimeoutLock(5),
-    new local.Event(),
-    new local.Condition(),
-    new local.Semaphore(),
-    new local.BoundedSemaphore(),
-    new local.RwLock(),
-    new local.KeyedMutex(),
-    new local.KeyedSemaphore(1),
-    new local.RateLimiter(1, 1),
-    new local.Queue(),
-    new local.Pool(1),
-  ];
-  for (const thing of things) {
+  const things = Object.values(localKinds).map(({ make }) => make(undefined, {} as Needs) as { cancel(): void });
+  for (const thing of things.filter((one) => "closed" in one)) {
     assert.ok(!logged(thing).includes("closed"));
     thing.cancel();
     assert.match(logged(thing), /\bclosed: true,? }$/);

@@ -182,12 +182,3 @@ test("Pool: ending with the reason of the whole pool is no failure, also after a
   await pool.join();
   assert.equal(task.status, "cancelled");
 });
-
-test("Pool: cancel without a reason rejects with an AbortError", async () => {
-  const pool = new Pool(1);
-  pool.limit = 0;
-  const queued = watch(pool.run(() => assert.fail("called")));
-  pool.cancel();
-  assert.equal(await states([queued]), "rejected");
-  assert.equal((queued.reason as Error).name, "AbortError");
-});
