@@ -10,8 +10,6 @@ export type Outcome = "waits" | "granted" | "cancelled";
 export interface Call {
   readonly task: string;
   readonly weight: number;
-  /** Greater first; first come, first served among equals. Default: 0. */
-  readonly priority?: number;
   /** Whether its signal or its time-out ends the wait. */
   readonly cancellable: boolean;
   /** When its time is over. */
@@ -31,7 +29,7 @@ export class ModelQueue {
   waiting: Call[] = [];
   holders: Call[] = [];
   /** Whether calls are refused. */
-  closed: boolean | "once nothing is free" = false;
+  closed = false;
   /** So many leave together when the last of them comes. */
   readonly parties: number;
 
@@ -40,19 +38,13 @@ export class ModelQueue {
     this.parties = parties;
   }
 
-  get refuses(): boolean {
-    return this.closed === true || this.closed !== false && this.free === 0;
-  }
-
-  /** A call joins the queue behind all others of its priority. */
+  /** A call joins the queue behind all others. */
   join(call: Call): void {
-    if (this.refuses) {
+    if (this.closed) {
       call.outcome = "cancelled";
       return;
     }
-    const { priority = 0 } = call;
-    const behind = this.waiting.findIndex((one) => (one.priority ?? 0) < priority);
-    this.waiting.splice(behind < 0 ? this.waiting.length : behind, 0, call);
+    this.waiting.push(call);
     if (this.waiting.length === this.parties) this.wake(this.parties);
     this.pump();
   }

@@ -2,7 +2,7 @@
 import { assertSound } from "../sound/mod.ts";
 import type { Guard, WaitOptions, WriterGuard } from "../../mod.ts";
 import { ModelQueue, type Outcome } from "./_model_queue.ts";
-import type { Deed, Step, Thing } from "./_world.ts";
+import type { Step, Thing } from "./_world.ts";
 
 /** Anything that hands out guards, as the steps call it. */
 export interface Holdable {
@@ -45,14 +45,14 @@ export function release(thing: string): Step {
   };
 }
 
-/** A step that does it. */
-export function does(text: string, on: readonly string[], deed: Deed): Step {
+/** A step that does something to the real things, and the same in the models. */
+function does(text: string, on: readonly string[], real: Step["run"], model: Step["run"]): Step {
   return {
     text,
     on,
-    run: (world) => {
-      deed.real(world);
-      deed.model(world);
+    run: (world, task) => {
+      real(world, task);
+      model(world, task);
     },
   };
 }
@@ -75,19 +75,12 @@ export function wait(thing: string): Step {
 }
 
 /** Opens a gate by `call`, or closes it. */
-export function turning(thing: string, call: string, opens: boolean, ...args: unknown[]): Deed {
-  return {
-    real: (world) => world.things[thing]!.real[call](...args),
-    model: (world) => {
-      const { queue } = world.things[thing]!;
-      queue.free = opens ? Infinity : 0;
-      if (opens) queue.wake(Infinity);
-    },
-  };
-}
-
 export function turn(thing: string, call: string, opens: boolean, ...args: unknown[]): Step {
-  return does(`${call}s ${thing}`, [thing], turning(thing, call, opens, ...args));
+  return does(`${call}s ${thing}`, [thing], (world) => world.things[thing]!.real[call](...args), (world) => {
+    const { queue } = world.things[thing]!;
+    queue.free = opens ? Infinity : 0;
+    if (opens) queue.wake(Infinity);
+  });
 }
 
 /** Waits for a notification: releases `lock`, joins the queue of `condition`, and takes `lock` back either way. */
@@ -130,29 +123,18 @@ export function notifier(count = 1, condition = "condition", lock = "lock"): Ste
 }
 
 /** Releases the guard of a task that waits on `condition`: the wait ends without taking `lock` back. */
-export function releasingDuringWait(name: string, condition: string, lock: string): Deed {
-  return {
-    real: (world) => {
-      const { guard } = world.task(name);
-      if (guard?.held === false) guard.release();
-    },
-    model: (world) => {
-      const { call } = world.task(name);
-      if (call?.goesOn !== true || call.outcome !== "waits") return;
-      const waiters = world.things[condition]!.queue;
-      const isNotified = waiters.remove(name) === undefined && world.things[lock]!.queue.remove(name)?.isNotified;
-      call.outcome = "cancelled";
-      if (isNotified) waiters.wake(1); // a notification for a wait that has ended belongs to the next one
-    },
-  };
-}
-
 export function releaseDuringWait(name: string, condition: string, lock: string): Step {
-  return does(
-    `releases ${name}'s guard if ${name} waits on ${condition}`,
-    [condition, lock],
-    releasingDuringWait(name, condition, lock),
-  );
+  return does(`releases ${name}'s guard if ${name} waits on ${condition}`, [condition, lock], (world) => {
+    const { guard } = world.task(name);
+    if (guard?.held === false) guard.release();
+  }, (world) => {
+    const { call } = world.task(name);
+    if (call?.goesOn !== true || call.outcome !== "waits") return;
+    const waiters = world.things[condition]!.queue;
+    const isNotified = waiters.remove(name) === undefined && world.things[lock]!.queue.remove(name)?.isNotified;
+    call.outcome = "cancelled";
+    if (isNotified) waiters.wake(1); // a notification for a wait that has ended belongs to the next one
+  });
 }
 
 /** Notifies the first `count` waiters. */
@@ -168,35 +150,23 @@ export function notify(condition: string, lock: string, count = 1): Step {
 }
 
 /** Cancels it: the waiting calls reject, and so do all that come. Holders stay. */
-export function cancelling(thing: string): Deed {
-  return {
-    real: (world) => world.things[thing]!.real.cancel(new Error(`${thing} is cancelled`)),
-    model: (world) => {
-      const { queue } = world.things[thing]!;
-      queue.closed = true;
-      queue.cancel(() => true);
-    },
-  };
-}
-
 export function cancel(thing: string): Step {
-  return does(`cancels ${thing}`, [thing], cancelling(thing));
+  const reason = new Error(`${thing} is cancelled`);
+  return does(`cancels ${thing}`, [thing], (world) => world.things[thing]!.real.cancel(reason), (world) => {
+    const { queue } = world.things[thing]!;
+    queue.closed = true;
+    queue.cancel(() => true);
+  });
 }
 
 /** Sets the limit of a thing of which `from` could be held. */
-export function limiting(thing: string, from: number, to: number): Deed {
-  return {
-    real: (world) => world.things[thing]!.real.limit = to,
-    model: (world) => {
-      const { queue } = world.things[thing]!;
-      queue.free += to - from;
-      queue.pump();
-    },
-  };
-}
-
 export function setLimit(thing: string, from: number, to: number): Step {
-  return does(`sets the limit of ${thing} to ${to}`, [thing], limiting(thing, from, to));
+  const set = `sets the limit of ${thing} to ${to}`;
+  return does(set, [thing], (world) => world.things[thing]!.real.limit = to, (world) => {
+    const { queue } = world.things[thing]!;
+    queue.free += to - from;
+    queue.pump();
+  });
 }
 
 /** A writer becomes a reader. */

@@ -29,12 +29,6 @@ export interface Program {
   readonly deadlocks?: boolean;
 }
 
-/** Something that happens to the real things, and the same in the models. */
-export interface Deed {
-  real(world: World): void;
-  model(world: World): void;
-}
-
 /** A real thing next to its model. */
 export interface Thing {
   // deno-lint-ignore no-explicit-any -- a step knows what it was made for
@@ -46,9 +40,6 @@ export interface Thing {
   sound?(): void;
   /** Moves the model on by what takes microtasks in the real one, which has done so; throws if they differ. */
   settle?(world: World): void;
-  /** The time at which something happens to it by itself, and the model of that. */
-  next?(): number;
-  pass?(now: number): void;
 }
 
 export interface Task {
@@ -95,7 +86,6 @@ export class World {
 
   /** Restores the clock. A call that still waits must not meet the clock of another run. */
   close(): void {
-    for (const { real } of Object.values(this.things)) real?.join?.().catch(() => {}); // a failure is observed, not warned of
     this.#time?.advance(1e9);
     this.#time?.restore();
   }
@@ -125,7 +115,7 @@ export class World {
     task.call = call;
     task.real = watch(real());
     const { queue } = this.things[thing]!;
-    if (!queue.refuses && this.#aborted.has(task.name)) call.outcome = "cancelled";
+    if (!queue.closed && this.#aborted.has(task.name)) call.outcome = "cancelled";
     else queue.join(call);
     return call;
   }
@@ -213,8 +203,9 @@ export class World {
 
   #deadlines(): number[] {
     const things = Object.values(this.things);
-    return things.flatMap(({ queue, next }) => [...queue.waiting.map(({ deadline }) => deadline), next?.() ?? Infinity])
-      .filter((time) => time < Infinity);
+    return things.flatMap(({ queue }) => queue.waiting.map(({ deadline }) => deadline)).filter((time) =>
+      time < Infinity
+    );
   }
 
   #queueOf(task: string): ModelQueue | undefined {
@@ -235,18 +226,13 @@ export class World {
     this.#queueOf(task.name)?.cancel((call) => call.task === task.name && call.cancellable);
   }
 
-  isAborted(name: string): boolean {
-    return this.#aborted.has(name);
-  }
-
   #passTime(): void {
     const next = Math.min(...this.#deadlines());
     this.#note(Object.keys(this.things), "time");
     this.#time!.advance(next - this.now);
     this.now = next;
-    for (const { queue, pass } of Object.values(this.things)) {
+    for (const { queue } of Object.values(this.things)) {
       for (const due of queue.waiting.filter(({ deadline }) => deadline <= next)) queue.cancel((call) => call === due);
-      pass?.(next);
     }
   }
 

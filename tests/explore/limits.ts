@@ -1,16 +1,6 @@
-/** Programs in which something is cancelled, a limit changes, a writer becomes a reader, or a window ends. */
-import {
-  BoundedSemaphore,
-  Condition,
-  KeyedMutex,
-  KeyedRateLimiter,
-  KeyedSemaphore,
-  Lock,
-  RwLock,
-  Semaphore,
-} from "../../mod.ts";
+/** Programs in which something is cancelled, a limit changes, or a writer becomes a reader. */
+import { BoundedSemaphore, Condition, KeyedMutex, KeyedSemaphore, Lock, RwLock, Semaphore } from "../../mod.ts";
 import type { KeyedPermits, RwLockSide, WaitOptions } from "../../mod.ts";
-import { assertSoundKeyedRateLimiter } from "../sound/keyed_rate_limiter.ts";
 import { assertSound } from "../sound/mod.ts";
 import { ModelQueue } from "./_model_queue.ts";
 import {
@@ -26,7 +16,7 @@ import {
   sleeper,
   visit,
 } from "./_steps.ts";
-import type { Program, Step, Thing, World } from "./_world.ts";
+import type { Program, Step, Thing } from "./_world.ts";
 
 /** A lock is cancelled at any moment. */
 export function cancelled(name: string, make: () => Lock): Program {
@@ -94,75 +84,6 @@ export function downgraded(name: string, make: () => TwoSides): Program {
   };
 }
 
-/** The model of one key: a start holds its permit for the length of a window. */
-class WindowOfKey implements Thing {
-  readonly real: KeyedRateLimiter<string>;
-  readonly queue: ModelQueue;
-  readonly #key: string;
-  readonly #ends: number[] = [];
-  #now = 0;
-
-  constructor(real: KeyedRateLimiter<string>, key: string, limit: number) {
-    this.real = real;
-    this.#key = key;
-    this.queue = new ModelQueue(limit);
-  }
-
-  start(world: World, task: string): void {
-    const call = this.queue.holders.find((one) => one.task === task)!;
-    call.outcome = "granted";
-    this.#ends.push(world.now + INTERVAL);
-  }
-
-  readonly waiting = () => this.real.waiting(this.#key);
-  readonly sound = () => assertSoundKeyedRateLimiter(this.real);
-
-  /** The end of a window, and shortly before it, when nothing may happen yet. */
-  readonly next = (): number => {
-    const [end = Infinity] = this.#ends;
-    return this.#now < end - 1 ? end - 1 : end;
-  };
-
-  readonly pass = (now: number): void => {
-    this.#now = now;
-    while (this.#ends[0]! <= now) {
-      this.#ends.shift();
-      this.queue.leave(this.queue.holders[0]!.task);
-    }
-  };
-}
-
-const INTERVAL = 1000;
-
-function start(key: string): Step {
-  return {
-    text: `starts for ${key}`,
-    on: [key],
-    run: (world, task) => {
-      const thing = world.things[key] as WindowOfKey;
-      const then = (outcome: "granted" | "cancelled" | "waits") => {
-        task.call!.outcome = outcome;
-        if (outcome === "granted") thing.start(world, task.name);
-      };
-      world.wait(task, key, 1, () => thing.real.acquire(key, world.options(task)), { then });
-    },
-  };
-}
-
-/** Starts of two keys in the windows of `make`. */
-export function windows(name: string, make: (interval: number) => KeyedRateLimiter<string>): Program {
-  return {
-    name: `${name}: two keys, time passes at any moment, one may be aborted`,
-    make: () => {
-      const limiter = make(INTERVAL);
-      return { red: new WindowOfKey(limiter, "red", 1), blue: new WindowOfKey(limiter, "blue", 1) };
-    },
-    tasks: { A: [start("red")], B: [start("red")], C: [start("red"), start("blue")], D: [start("blue")] },
-    aborts: ["B"],
-    timeouts: {}, // by a clock of our own
-  };
-}
-
 const cancelAll: Step = {
   text: "cancels all keys",
   on: ["red", "blue", "all"],
@@ -222,5 +143,4 @@ export const limitPrograms: readonly Program[] = [
   cancelledSides("RwLock", () => new RwLock()),
   changedLimit("BoundedSemaphore", (permits) => new BoundedSemaphore(permits)),
   downgraded("RwLock", () => new RwLock()),
-  windows("KeyedRateLimiter", (interval) => new KeyedRateLimiter(1, interval)),
 ];

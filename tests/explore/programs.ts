@@ -30,8 +30,6 @@ import type { Holdable } from "./_steps.ts";
 import type { Program, Thing } from "./_world.ts";
 import { flightPrograms } from "./flights.ts";
 import { keys, limitPrograms, sides } from "./limits.ts";
-import { queuePrograms } from "./queue.ts";
-import { slotPrograms } from "./slots.ts";
 
 /** Three tasks want one lock, some may be aborted, and the first releases a guard that is spent. */
 export function threeWant(name: string, make: () => Holdable, aborts: readonly string[] = []): Program {
@@ -181,8 +179,6 @@ export const programs: readonly Program[] = [
     aborts: ["B"],
     deadlocks: true, // the third waits for a fourth
   },
-  ...queuePrograms,
   ...limitPrograms,
   ...flightPrograms,
-  ...slotPrograms,
 ];
