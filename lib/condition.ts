@@ -307,7 +307,7 @@ class LentWait extends Waiter<void> implements Owner {
   /** What the promise is settled with once the lock is back: nothing after a notification, else a rejection. */
   #settledWith: Rejection | void = undefined;
   /** The waiter in the lock's queue, once this one has left the condition's queue. */
-  #lockWaiter: Waiter<Hold> | undefined;
+  #relockWaiter: Waiter<Hold> | undefined;
 
   /** Set if the call was cancelled while it did not wait for a notification: no promise waits to be rejected then. */
   cancelled: Rejection | void = undefined;
@@ -327,7 +327,7 @@ class LentWait extends Waiter<void> implements Owner {
     const settled = new Promise<void>((resolve) => {
       this.#settle = resolve;
     });
-    this.#lockWaiter = undefined;
+    this.#relockWaiter = undefined;
     step(() => {
       // Join before handing off the lock, so that a notification by the next holder is not missed.
       this.#queue.join(this, (outcome) => this.#takeBack(outcome));
@@ -349,9 +349,9 @@ class LentWait extends Waiter<void> implements Owner {
       this.#mutex.take(this.#hold);
       return;
     }
-    const lockWaiter = this.#lockWaiter = new Waiter<Hold>(this.#mutex);
-    hook?.begin(lockWaiter, this.#hold);
-    this.#mutex.queue.join(lockWaiter, (granted) => {
+    const relockWaiter = this.#relockWaiter = new Waiter<Hold>(this.#mutex);
+    hook?.begin(relockWaiter, this.#hold);
+    this.#mutex.queue.join(relockWaiter, (granted) => {
       if (granted instanceof Rejection) this.#end(granted); // the lock was cancelled
       else this.#onLockBack();
     });
@@ -372,12 +372,12 @@ class LentWait extends Waiter<void> implements Owner {
 
   /** Ends the wait after its guard was released, and passes a received notification to the next waiter. */
   onRelease(): void {
-    const lockWaiter = this.#lockWaiter;
-    const isNotified = lockWaiter !== undefined && this.#settledWith === undefined;
-    if (lockWaiter !== undefined) remove(this.#mutex.queue, lockWaiter);
+    const relockWaiter = this.#relockWaiter;
+    const isNotified = relockWaiter !== undefined && this.#settledWith === undefined;
+    if (relockWaiter !== undefined) remove(this.#mutex.queue, relockWaiter);
     else remove(this.#queue, this);
     if (isNotified) wake(this.#queue, undefined, 1);
-    const cause = lockWaiter === undefined ? undefined : this.#settledWith?.reason;
+    const cause = relockWaiter === undefined ? undefined : this.#settledWith?.reason;
     this.#end(new Rejection(releasedMeanwhile(this.target, cause)));
   }
 }

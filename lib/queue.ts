@@ -326,7 +326,7 @@ export class Queue<T> implements AsyncIterable<T> {
         return this;
       },
       next: (): Promise<IteratorResult<T, undefined>> => {
-        if (hasReturned) return Promise.resolve(endOfLoop());
+        if (hasReturned) return Promise.resolve(doneResult());
         try {
           return this.#next(loop, limits);
         } catch (error) {
@@ -341,7 +341,7 @@ export class Queue<T> implements AsyncIterable<T> {
           this.#getters.unlink(getter);
           getter.end();
         }
-        return Promise.resolve(endOfLoop());
+        return Promise.resolve(doneResult());
       },
     };
     return loop;
@@ -352,7 +352,7 @@ export class Queue<T> implements AsyncIterable<T> {
     if (closedWith !== undefined) throw closedWith.reason; // it was cancelled
     throwIfAborted(limits);
     if (this.size > 0) return Promise.resolve({ value: this.#take(), done: false });
-    if (this.closed) return Promise.resolve(endOfLoop());
+    if (this.closed) return Promise.resolve(doneResult());
     const getter = new LoopGetter(this.#getTarget, loop);
     return this.#getters.wait(getter, limits) as Promise<IteratorResult<T, undefined>>;
   }
@@ -422,7 +422,7 @@ class LoopGetter extends Waiter<unknown> {
 
   /** Ends the loop of a dequeued call. */
   end(): void {
-    this.resolve(endOfLoop());
+    this.resolve(doneResult());
     reportGiveUp(this, "error");
   }
 }
@@ -437,6 +437,6 @@ class Putter extends Waiter<unknown> {
   }
 }
 
-function endOfLoop(): IteratorReturnResult<undefined> {
+function doneResult(): IteratorReturnResult<undefined> {
   return { value: undefined, done: true };
 }

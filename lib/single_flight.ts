@@ -6,7 +6,7 @@
  */
 import { admit, checkFunction, checkKey, promiseTry, readName, type WaitLimits } from "./internal/check.ts";
 import { needsOnlyPromise } from "./internal/hook.ts";
-import type { Served } from "./internal/cancellation.ts";
+import type { QueueToServe } from "./internal/cancellation.ts";
 import { sharedController } from "./internal/platform.ts";
 import { show } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
@@ -133,7 +133,7 @@ export class SingleFlight<K = string | number | bigint | symbol> {
  * One run and its callers. It is in the map until it has ended, or was abandoned or forgotten; until then it has
  * callers.
  */
-class Flight implements Served {
+class Flight implements QueueToServe {
   readonly callers = new WaitQueue<unknown>(this);
   readonly #target: WaitedFor;
   readonly #flights: Map<unknown, Flight>;
@@ -145,7 +145,7 @@ class Flight implements Served {
     this.#target = target;
     this.#flights = flights;
     flights.set(target.key, this);
-    this.#fly(fn);
+    this.#runFlight(fn);
   }
 
   join(limits: WaitLimits | undefined): Promise<unknown> {
@@ -164,7 +164,7 @@ class Flight implements Served {
   }
 
   /** Runs `fn` and settles the callers. Never rejects. */
-  async #fly(fn: (signal: AbortSignal) => unknown): Promise<void> {
+  async #runFlight(fn: (signal: AbortSignal) => unknown): Promise<void> {
     await undefined; // `fn` is never called synchronously
     if (this.callers.size === 0) return this.#end();
     this.#controller = sharedController();

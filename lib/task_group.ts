@@ -92,7 +92,7 @@ export class TaskGroup implements AsyncDisposable {
   /** Created on first use: some platforms forbid it while a module is loaded. */
   #controller: AbortController | undefined;
   /** The signal of the options, and the link to it. */
-  readonly #outer: AbortSignal | undefined;
+  readonly #outerSignal: AbortSignal | undefined;
   #outerWatch: CancelWatch | undefined;
 
   static {
@@ -169,7 +169,7 @@ export class TaskGroup implements AsyncDisposable {
     this.#places = new Places(most, { name, maxWaiting: Infinity });
     this.#places.most = most;
     this.#joinTarget = describe(UNOBSERVED, "join task group", name);
-    this.#outer = signal;
+    this.#outerSignal = signal;
   }
 
   /** The name shown in error messages and diagnostics. */
@@ -304,7 +304,7 @@ export class TaskGroup implements AsyncDisposable {
   /** Counts a task, or the block of `scope`. */
   #begin(): void {
     this.#followOuter();
-    const signal = this.#outer;
+    const signal = this.#outerSignal;
     if (signal !== undefined && !signal.aborted) this.#outerWatch ??= onCancel({ signal }, () => this.#followOuter());
     this.#tasks++;
   }
@@ -321,8 +321,8 @@ export class TaskGroup implements AsyncDisposable {
    * Every call checks the signal, because the group listens to it only while there are tasks.
    */
   #followOuter(): void {
-    if (this.#hasEnded() || this.#outer?.aborted !== true || this.#failures.size > 0) return;
-    const reason = reasonOf(this.#outer);
+    if (this.#hasEnded() || this.#outerSignal?.aborted !== true || this.#failures.size > 0) return;
+    const reason = reasonOf(this.#outerSignal);
     this.#failures.add(reason);
     this.cancel(reason);
   }

@@ -5,7 +5,7 @@
  */
 import { checkCopy, must } from "../internal/check.ts";
 import { isNamed } from "../internal/class_name.ts";
-import { placeOf } from "../internal/state.ts";
+import { identityOf } from "../internal/state.ts";
 import { KeyedMutex } from "../keyed_mutex.ts";
 import type { WaitOptions } from "../types.ts";
 import { checkOnArguments, type KeyPart, type LockedOnArguments, onArguments } from "./on_arguments.ts";
@@ -84,11 +84,11 @@ const UNFIT =
     .split(" ");
 
 function checkMutex(mutex: ArgumentMutex): void {
-  const isUnfit = placeOf(mutex) !== undefined || UNFIT.some((name) => isNamed(mutex, name));
+  const isUnfit = identityOf(mutex) !== undefined || UNFIT.some((name) => isNamed(mutex, name));
   const canRun = typeof (mutex as Partial<ArgumentMutex> | undefined)?.run === "function";
   must(canRun && !isUnfit, "mutex", "be a KeyedMutex or RedisKeyedMutex", mutex);
   // Both copies number unnamed functions from 1, so their keys would collide.
   const isForeign = !(mutex instanceof KeyedMutex) && isNamed(mutex, "KeyedMutex") &&
-    placeOf((mutex as Partial<KeyedMutex>).at?.("x")) !== undefined;
+    identityOf((mutex as Partial<KeyedMutex>).at?.("x")) !== undefined;
   checkCopy(!isForeign, mutex, "mutex");
 }

@@ -62,14 +62,14 @@ export function onArguments<A extends readonly unknown[]>(
   { name, timeout }: OnArgumentsOptions,
   call: CallWithKey,
 ): LockedOnArguments<A> {
-  const partsOf = typeof select === "function" ? select : pick([...select]);
+  const partsOf = typeof select === "function" ? select : argumentsAt([...select]);
   return <This, B extends [...A, ...unknown[]], R>(fn: (this: This, ...args: B) => R, context?: unknown) => {
     checkDecorated(decorator, fn, context);
     const identity = name === undefined ? `function ${++functions}` : `name ${name}`;
     const wrapped = function (this: This, ...args: B): Promise<Awaited<R>> {
       return promiseTry(() => {
         const parts: KeyPart | readonly KeyPart[] = Reflect.apply(partsOf, undefined, args);
-        const key = spell(identity, Array.isArray(parts) ? parts : [parts], typeof select === "function");
+        const key = keyText(identity, Array.isArray(parts) ? parts : [parts], typeof select === "function");
         return call(key, () => fn.apply(this, args) as Awaited<R>, { timeout });
       });
     };
@@ -90,17 +90,17 @@ function checkDecorated(decorator: string, fn: unknown, context: unknown): void 
 }
 
 /** Makes the key from the arguments at these positions. */
-function pick(positions: readonly number[]): (...args: unknown[]) => KeyPart[] {
+function argumentsAt(positions: readonly number[]): (...args: unknown[]) => KeyPart[] {
   return (...args) => positions.map((position) => args[position] as KeyPart);
 }
 
 /** JSON of strings that begin with their type, so that different parts never share a spelling. */
-function spell(identity: string, parts: readonly KeyPart[], areFromFunction: boolean): string {
-  return JSON.stringify([identity, ...parts.map((part, index) => spellPart(part, index, areFromFunction))]);
+function keyText(identity: string, parts: readonly KeyPart[], areFromFunction: boolean): string {
+  return JSON.stringify([identity, ...parts.map((part, index) => partText(part, index, areFromFunction))]);
 }
 
 /** @param isFromFunction Whether a key function made the part. */
-function spellPart(part: unknown, index: number, isFromFunction: boolean): string {
+function partText(part: unknown, index: number, isFromFunction: boolean): string {
   if (part === null) return "null";
   if (typeof part === "object" || typeof part === "function" || typeof part === "symbol") {
     const rule = "must be a string, number, bigint, boolean, null or undefined";

@@ -59,7 +59,7 @@ function stuckWaits(registry: Registry, until: number): Map<Acquisition, Acquisi
   for (const { waits } of registry.groups.values()) {
     for (const wait of waits) {
       if (wait.since > until) break; // oldest first
-      const holds = holdsAround(registry, wait.origin);
+      const holds = enclosingHolds(registry, wait.origin);
       if (holds.length > 0 && waitsForRelease(wait.resource)) stuck.set(wait, holds); // a candidate
     }
   }
@@ -82,7 +82,7 @@ function stuckWaits(registry: Registry, until: number): Map<Acquisition, Acquisi
 export function ownHold(registry: Registry, resource: Resource, origin: Origin): Acquisition | undefined {
   const group = registry.groupOf(resource);
   if (group === undefined || !waitsForRelease(resource)) return undefined;
-  const ownHolds = holdsAround(registry, origin).filter((hold) => hold.group === group);
+  const ownHolds = enclosingHolds(registry, origin).filter((hold) => hold.group === group);
   // One exclusive side is enough. Otherwise any other holder may release, including holders in other processes.
   const blocking = isExclusive(resource) ? ownHolds[0] : ownHolds.find((hold) => isExclusive(hold.resource));
   return blocking ?? (!resource.isRemote && ownHolds.length === group.holds.size ? ownHolds[0] : undefined);
@@ -98,7 +98,7 @@ function isExclusive({ isExclusive, unit = 1 }: Resource): boolean {
 }
 
 /** The holds of the runs around a call of that origin, the innermost first. */
-function holdsAround(registry: Registry, origin: Origin): Acquisition[] {
+function enclosingHolds(registry: Registry, origin: Origin): Acquisition[] {
   const holds: Acquisition[] = [];
   for (let { run } = origin; run !== undefined; run = run.parent) {
     const call = run.call.deref();

@@ -114,7 +114,7 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
     return this.#runs ? callInRun(call, fn, (one) => this.registry.acquisitionOf(one)?.state === "holds") : fn();
   }
 
-  deadlockOf(resource: Resource, call: object, operation: string): DeadlockError | undefined {
+  deadlockErrorOf(resource: Resource, call: object, operation: string): DeadlockError | undefined {
     if (!this.#rejects || resource.isStart) return undefined; // started work does not block its caller
     const origin = this.#originOf(call);
     const hold = ownHold(this.registry, resource, origin);
@@ -216,6 +216,6 @@ const safeHook: Hook = {
   releaseWithoutGuard: (hold) => withoutThrowing(() => hub.releaseWithoutGuard(hold)),
   giveBack: (resource, permits) => enqueue(resource, () => hub.giveBack(resource, permits)),
   run: (call, fn) => hub.run(call, fn), // errors of `fn` belong to the caller
-  deadlockOf: (resource, call, operation) => withoutThrowing(() => hub.deadlockOf(resource, call, operation)),
+  deadlockErrorOf: (resource, call, operation) => withoutThrowing(() => hub.deadlockErrorOf(resource, call, operation)),
   holderText: (resource) => withoutThrowing(() => hub.holderText(resource)) ?? "",
 };

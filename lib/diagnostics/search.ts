@@ -67,14 +67,14 @@ export class Search {
 /** Whether two acquisitions of a group count as one finding. */
 type IsAlike = (one: Acquisition, other: Acquisition) => boolean;
 
-/** How many acquisitions of one group are compared: comparing reads stack traces, which is slow. */
+/** How many acquisitions of one group are distinct: comparing reads stack traces, which is slow. */
 const MOST_COMPARED = 16;
 
 /** The waits or the holds that are too old. */
 export class Overdue {
   /** When the next one becomes too old, as of the latest search. */
   next = Infinity;
-  readonly #which: "waits" | "holds";
+  readonly #list: "waits" | "holds";
   /** The maximum age in ms. */
   readonly limit: number;
   readonly #isAlike: IsAlike;
@@ -82,7 +82,7 @@ export class Overdue {
   readonly #known = new WeakSet<Acquisition>();
 
   constructor(which: "waits" | "holds", limit: number, isAlike: IsAlike = () => true) {
-    this.#which = which;
+    this.#list = which;
     this.limit = limit;
     this.#isAlike = isAlike;
   }
@@ -92,17 +92,17 @@ export class Overdue {
     const found: Acquisition[] = [];
     this.next = Infinity;
     for (const group of groups) {
-      const compared: Acquisition[] = [];
-      for (const one of group[this.#which]) { // the oldest first
+      const distinct: Acquisition[] = [];
+      for (const one of group[this.#list]) { // the oldest first
         const dueAt = one.since + this.limit;
         if (dueAt > due || found.length >= most) {
           this.next = Math.min(this.next, dueAt);
           break;
         }
-        const isNew = !this.#known.has(one) && !compared.some((other) => this.#isAlike(one, other));
+        const isNew = !this.#known.has(one) && !distinct.some((other) => this.#isAlike(one, other));
         if (isNew) found.push(one);
         this.#known.add(one);
-        if (compared.length < MOST_COMPARED) compared.push(one);
+        if (distinct.length < MOST_COMPARED) distinct.push(one);
       }
     }
     return found;

@@ -112,7 +112,7 @@ export function readPermits(permits: unknown, limits: readonly number[]): Starts
 }
 
 /** Reads the permits of a reward or a penalty, which may be 0 or above the limits. */
-export function readChange(permits: unknown = 1, budgets: number): Starts {
+export function readCounts(permits: unknown = 1, budgets: number): Starts {
   const maxima = Array<number>(budgets).fill(Number.MAX_SAFE_INTEGER);
   if (!Array.isArray(permits)) checkInteger(permits, "permits", 0);
   return readEach(permits, maxima);

@@ -31,7 +31,7 @@ export interface CancelLimits extends Partial<WaitLimits> {
 }
 
 /** The queue that a cancelled wait has left: later waiters may fit now. */
-export interface Served {
+export interface QueueToServe {
   /** Called for each cancelled wait with its reason, once all that left together are settled. Must not throw. */
   serve(reason: unknown): void;
 }
@@ -81,8 +81,8 @@ export abstract class CancelWatch {
   /** Phase two: settles, and returns the reason. Must not throw. */
   abstract settle(outcome: CancelOutcome): unknown;
 
-  /** Served in phase three. */
-  abstract get served(): Served | undefined;
+  /** The queue that it left, served in phase three. */
+  abstract get queueToServe(): QueueToServe | undefined;
 }
 
 /** All leave first, then all are settled, then grants are made. */
@@ -102,7 +102,7 @@ function cancelAll(waits: readonly CancelWatch[], outcome: CancelOutcome): void 
   }
   const reasons: unknown[] = [];
   for (const wait of waits) reasons.push(wait.settle(outcome));
-  for (let i = 0; i < waits.length; i++) waits[i]!.served?.serve(reasons[i]);
+  for (let i = 0; i < waits.length; i++) waits[i]!.queueToServe?.serve(reasons[i]);
 }
 
 /** What ends waits: the abort of a signal, or the end of a time. It is linked in a ring with its waits. */
@@ -216,7 +216,7 @@ export function onCancel(limits: CancelLimits, fn: (outcome: CancelOutcome) => v
 }
 
 /** Calls its function after all waits that left with it are settled. */
-class Callback extends CancelWatch implements Served {
+class Callback extends CancelWatch implements QueueToServe {
   readonly #fn: (outcome: CancelOutcome) => void;
 
   constructor(limits: CancelLimits, fn: (outcome: CancelOutcome) => void) {
@@ -230,7 +230,7 @@ class Callback extends CancelWatch implements Served {
     return outcome;
   }
 
-  override get served(): Served {
+  override get queueToServe(): QueueToServe {
     return this;
   }
 

@@ -79,7 +79,7 @@ export interface Hook {
   /** Calls `fn` while `call` holds, and attributes waits inside `fn` to `call`. */
   run<T>(call: object, fn: () => T): T;
   /** The error with which `call` rejects instead of waiting, if it would wait for a hold of its own `run`. */
-  deadlockOf(resource: Resource, call: object, operation: string): Error | undefined;
+  deadlockErrorOf(resource: Resource, call: object, operation: string): Error | undefined;
   /** The end of a TimeoutError's message: empty, or "; held for 3204 ms, acquired at checkout.ts:41". */
   holderText(resource: Resource): string;
 }

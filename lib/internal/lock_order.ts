@@ -8,7 +8,7 @@
  * @module
  */
 import { checkCopy, must } from "./check.ts";
-import { COPY, type Place, placeOf } from "./state.ts";
+import { COPY, identityOf, type LockIdentity } from "./state.ts";
 
 /** One item of a list. */
 export interface OrderedLock<T> {
@@ -26,7 +26,7 @@ export interface OrderedLock<T> {
 /**
  * Returns the items of a list in the order in which to acquire them.
  *
- * @throws {TypeError} for an item without a place, and for the same item twice.
+ * @throws {TypeError} for an item without an identity, and for the same item twice.
  */
 export function inLockOrder<T>(list: readonly T[]): OrderedLock<T>[] {
   const locks = sortLocks(list.map(toOrdered));
@@ -35,17 +35,17 @@ export function inLockOrder<T>(list: readonly T[]): OrderedLock<T>[] {
 }
 
 function toOrdered<T>(lock: T, index: number): OrderedLock<T> {
-  const place = checkPlace(lock, index);
-  const { owner, remote = "" } = place;
-  return { lock, index, remote, owner: numberOf(owner), key: "key" in place ? textOf(place.key) : "" };
+  const identity = checkIdentity(lock, index);
+  const { owner, remote = "" } = identity;
+  return { lock, index, remote, owner: numberOf(owner), key: "key" in identity ? textOf(identity.key) : "" };
 }
 
-function checkPlace(thing: unknown, index: number): Place {
-  const place = placeOf(thing);
+function checkIdentity(thing: unknown, index: number): LockIdentity {
+  const identity = identityOf(thing);
   const rule = "be a lock, a semaphore, a side of a RwLock (rw.reader, rw.writer) or a key (mutex.at(key))";
-  must(place !== undefined, `list[${index}]`, rule, thing);
-  checkCopy(place.remote !== undefined || place.copy === COPY, thing, `list[${index}]`);
-  return place;
+  must(identity !== undefined, `list[${index}]`, rule, thing);
+  checkCopy(identity.remote !== undefined || identity.copy === COPY, thing, `list[${index}]`);
+  return identity;
 }
 
 /** The numbers given to objects and symbols so far. */

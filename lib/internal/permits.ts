@@ -5,7 +5,7 @@
  * @module
  */
 import { type QueueOptions, withName } from "./check.ts";
-import type { CancelLimits, Served } from "./cancellation.ts";
+import type { CancelLimits, QueueToServe } from "./cancellation.ts";
 import { Hold, type Owner } from "./hold.ts";
 import { hook, step } from "./hook.ts";
 import { Waiter, WaitQueue } from "./wait_queue.ts";
@@ -16,7 +16,7 @@ export interface PermitsOwner extends Owner {
   hold(permits: number): Hold;
 }
 
-export class Permits implements PermitsOwner, Served {
+export class Permits implements PermitsOwner, QueueToServe {
   // queue.size > 0 implies that the first waiter wants more than value. value <= most; value is below 0 while more
   // permits are taken than a lowered `most` allows.
   /** The number of free permits. */

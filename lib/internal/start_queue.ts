@@ -8,7 +8,7 @@
  * @module
  */
 import type { WaitOptions } from "../types.ts";
-import { checkBlock, type Permits, readChange, readPermits, type Starts } from "./budgets.ts";
+import { checkBlock, type Permits, readCounts, readPermits, type Starts } from "./budgets.ts";
 import { admit, checkFunction, checkOptions, isThenable } from "./check.ts";
 import { hook, step } from "./hook.ts";
 import { timersEndWithRequest } from "./platform.ts";
@@ -40,16 +40,16 @@ export class StartWaiter extends Waiter<void> {
 
 /** A clock that never goes back, even when a fake clock is installed or removed. */
 class Clock {
-  /** The latest time seen, and the correction to the platform's clock. */
-  latest = -Infinity;
+  /** A time that has passed for sure, and the correction to the platform's clock. */
+  provenTime = -Infinity;
   offset = 0;
 
   /** Milliseconds; never less than at an earlier call. */
   now(): number {
     const now = performance.now() + this.offset;
-    if (now >= this.latest) return this.latest = now;
-    this.offset += this.latest - now;
-    return this.latest;
+    if (now >= this.provenTime) return this.provenTime = now;
+    this.offset += this.provenTime - now;
+    return this.provenTime;
   }
 }
 
@@ -113,7 +113,7 @@ export class StartQueue {
     const waiter = new StartWaiter(this.target, starts);
     const started = this.waiters.wait(waiter, limits);
     this.setTimer();
-    if (timersEndWithRequest) this.serveAlong(waiter);
+    if (timersEndWithRequest) this.serveWhileQueued(waiter);
     return started;
   }
 
@@ -145,7 +145,7 @@ export class StartQueue {
   }
 
   /** Serves the queue while a call waits, on platforms whose timers end with the request that set them. */
-  serveAlong(call: { readonly queued: boolean }): void {
+  serveWhileQueued(call: { readonly queued: boolean }): void {
     const untilNext = () => Math.min(Math.max(this.due - this.budgets.clock.now(), 1), CHECK_INTERVAL);
     startTimer(untilNext(), () => {
       this.serve();
@@ -186,14 +186,14 @@ export class StartQueue {
   }
 
   reward(permits: Permits): void {
-    const starts = readChange(permits, this.logs.length);
+    const starts = readCounts(permits, this.logs.length);
     const now = this.advance();
     this.logs.forEach((log, i) => log.refund(starts[i]!, now));
     this.serve();
   }
 
   penalize(permits: Permits): void {
-    addTo(this.logs, readChange(permits, this.logs.length), this.advance());
+    addTo(this.logs, readCounts(permits, this.logs.length), this.advance());
   }
 
   /** Called before a quota changes, so that it does not matter when it was used last. */
@@ -258,9 +258,9 @@ export class StartQueue {
   private onDue(due: number): void {
     const { clock } = this.budgets;
     this.turn = undefined; // a turn that goes on under a timer is one of a replaced clock
-    const early = due - clock.now();
+    const earlyBy = due - clock.now();
     // Not early, or of a replaced clock.
-    if (early < ROUNDING || early >= EARLY) clock.latest = Math.max(clock.latest, due);
+    if (earlyBy < ROUNDING || earlyBy >= EARLY) clock.provenTime = Math.max(clock.provenTime, due);
     this.serve();
   }
 

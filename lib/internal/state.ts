@@ -1,5 +1,5 @@
 /**
- * Private state that a class exposes to other files: a lock its mutex to Condition, a lock or key its place to
+ * Private state that a class exposes to other files: a lock its mutex to Condition, a lock or key its identity to
  * `acquireAll`, and every class with state to the tests that check its invariants. It stands under a symbol on the
  * prototype, so that its readers depend on no class, local or remote.
  *
@@ -22,8 +22,8 @@ export function stateOf<S>(thing: unknown): S {
   return (thing as Exposing<unknown> | null | undefined)?.[STATE]?.(thing) as S;
 }
 
-/** What `acquireAll` orders by. Two objects with the same place are the same lock, which a call cannot hold twice. */
-export interface Place {
+/** What `acquireAll` orders by. Two objects with the same identity are the same lock, which a call cannot hold twice. */
+export interface LockIdentity {
   /** The owner shared by both sides of a RwLock, or by all keys of a mutex. */
   readonly owner: object;
   /** The key, if `owner` has many. */
@@ -34,10 +34,10 @@ export interface Place {
   readonly copy?: typeof COPY;
 }
 
-/** Returns the place of a lock or key; undefined for anything else. */
-export function placeOf(thing: unknown): Place | undefined {
-  const place = stateOf<Place | undefined>(thing);
-  return place?.owner === undefined ? undefined : place;
+/** Returns the identity of a lock or key; undefined for anything else. */
+export function identityOf(thing: unknown): LockIdentity | undefined {
+  const identity = stateOf<LockIdentity | undefined>(thing);
+  return identity?.owner === undefined ? undefined : identity;
 }
 
 /** Stands for this copy of the module. */

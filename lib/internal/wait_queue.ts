@@ -10,7 +10,7 @@
  *
  * @module
  */
-import { type CancelLimits, type CancelOutcome, CancelWatch, keepRequest, type Served } from "./cancellation.ts";
+import { type CancelLimits, type CancelOutcome, CancelWatch, keepRequest, type QueueToServe } from "./cancellation.ts";
 import { abortError, reasonOf } from "./check.ts";
 import { type GiveUpOutcome, hook, needsOnlyPromise, step } from "./hook.ts";
 import { timersEndWithRequest } from "./platform.ts";
@@ -48,11 +48,11 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   /** Why it is closed for good; undefined while it is open. No waiter joins a closed queue. */
   closedWith: { readonly reason: unknown } | undefined = undefined;
   /** Served after waiters were cancelled: later waiters may fit now. */
-  readonly owner: Served | undefined;
+  readonly owner: QueueToServe | undefined;
   private readonly maxSize: number;
 
   /** @param maxSize The maximum number of waiters. */
-  constructor(owner?: Served, maxSize = Infinity) {
+  constructor(owner?: QueueToServe, maxSize = Infinity) {
     this.owner = owner;
     this.maxSize = maxSize;
   }
@@ -78,7 +78,7 @@ export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
     const { target } = waiter;
     if (limits?.timeout === 0) throw waitTimeoutError(target, 0);
     if (this.size >= this.maxSize) throw queueFullError(waiter, this.size);
-    const deadlock = hook?.deadlockOf(target, waiter, operationOf(target));
+    const deadlock = hook?.deadlockErrorOf(target, waiter, operationOf(target));
     if (deadlock !== undefined) throw deadlock;
     const promise = createPromise<T>(waiter);
     this.join(waiter, waiter.resolve, limits);
@@ -158,7 +158,7 @@ function createPromise<T>(waiter: Waiter<T>): Promise<T> {
 
 /** The part of a queue that cancellations use. */
 interface AnyQueue {
-  readonly owner: Served | undefined;
+  readonly owner: QueueToServe | undefined;
   unlink(waiter: Waiter<never>): void;
 }
 
@@ -191,7 +191,7 @@ export class WaitCancellation extends CancelWatch {
     return reason;
   }
 
-  override get served(): Served | undefined {
+  override get queueToServe(): QueueToServe | undefined {
     return this.#queue.owner;
   }
 }

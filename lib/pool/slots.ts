@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Served } from "../internal/cancellation.ts";
+import type { QueueToServe } from "../internal/cancellation.ts";
 import { hook, step } from "../internal/hook.ts";
 import { timersEndWithRequest } from "../internal/platform.ts";
 import type { Starts } from "../internal/budgets.ts";
@@ -13,7 +13,7 @@ import { grant, reject, remove, reportGrant } from "../internal/wait_queue.ts";
 import type { Call } from "./call.ts";
 import { CallQueue } from "./call_queue.ts";
 
-export class Slots implements Served {
+export class Slots implements QueueToServe {
   // queue.size > 0 implies that no slot is free or that the first call waits for its start.
   /** The number of slots taken. */
   active = 0;
@@ -58,7 +58,7 @@ export class Slots implements Served {
     const granted = this.queue.wait(call, call.options);
     if (this.rate !== undefined) {
       this.serve(); // the call may be the first one now
-      if (timersEndWithRequest) this.rate.serveAlong(call);
+      if (timersEndWithRequest) this.rate.serveWhileQueued(call);
     }
     return granted;
   }

@@ -6,7 +6,7 @@
  */
 import { runHoldingRemotely } from "../internal/call_in.ts";
 import { checkName, promiseTry } from "../internal/check.ts";
-import { exposeState, type Place } from "../internal/state.ts";
+import { exposeState, type LockIdentity } from "../internal/state.ts";
 import { show } from "../internal/show.ts";
 import { wrapFunction, type Wrapped } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
@@ -44,14 +44,14 @@ function ignoreUnknownOutcome(error: unknown): void {
 }
 
 /** The place in the order of `acquireAll`: the name of the state key, which every process shares. */
-export function placeOf({ namespace, keys }: ResourceSpec): Place {
+export function identityOf({ namespace, keys }: ResourceSpec): LockIdentity {
   return { owner: namespace, remote: keys[0] };
 }
 
 export class SpecLock implements RedisAcquirable {
   readonly #spec: ResourceSpec;
   static {
-    exposeState(SpecLock, (lock) => placeOf(lock.#spec));
+    exposeState(SpecLock, (lock) => identityOf(lock.#spec));
     show(SpecLock, "Acquirable", ["kind", "name", "key"], (lock) => lock.#spec.resource);
   }
 

@@ -10,7 +10,7 @@ import { show } from "../internal/show.ts";
 import { wrapFunction } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquire, acquireOnce } from "./call/acquire_call.ts";
-import { adoptLease, forceRelease, inspect, placeOf, runHolding } from "./body.ts";
+import { adoptLease, forceRelease, identityOf, inspect, runHolding } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
 import type { RedisOptions } from "./options.ts";
@@ -48,7 +48,7 @@ export class RedisLock implements RedisAcquirable {
   readonly #spec: ResourceSpec;
 
   static {
-    exposeState(RedisLock, (lock) => placeOf(lock.#spec));
+    exposeState(RedisLock, (lock) => identityOf(lock.#spec));
     show(RedisLock, "RedisLock", ["name"], (lock) => lock.#spec.resource);
   }
 

@@ -8,7 +8,7 @@ import { checkFunction, checkName, checkOptions, must, quote, readWaitOptions } 
 import { show } from "../internal/show.ts";
 import { wrapFunction } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
-import { checkBlock, type Permits, readBudgets, readChange, readPermits, type Starts } from "../internal/budgets.ts";
+import { checkBlock, type Permits, readBudgets, readCounts, readPermits, type Starts } from "../internal/budgets.ts";
 import type { Quota } from "../internal/start_log.ts";
 import { changeRate, peek, type RateSpec, start } from "./rate/start_call.ts";
 import { type Backend, checkBackend } from "./clients/backend.ts";
@@ -257,7 +257,7 @@ export class RedisRateLimiter {
    * @throws {TypeError | RangeError} `permits` is not a whole number of 0 or more.
    */
   async reward(permits: number | readonly number[] = 1): Promise<void> {
-    const rewards = readChange(permits, this.#spec.budgets.length);
+    const rewards = readCounts(permits, this.#spec.budgets.length);
     if (rewards.some(Boolean)) await changeRate(this.#spec, "reward", { starts: rewards.map((each) => -each) });
   }
 
@@ -269,7 +269,7 @@ export class RedisRateLimiter {
    * @throws {TypeError | RangeError} `permits` is not a whole number of 0 or more.
    */
   async penalty(permits: number | readonly number[] = 1): Promise<void> {
-    const penalties = readChange(permits, this.#spec.budgets.length).map((each) => Math.min(each, MOST_COUNTED));
+    const penalties = readCounts(permits, this.#spec.budgets.length).map((each) => Math.min(each, MOST_COUNTED));
     if (penalties.some(Boolean)) await changeRate(this.#spec, "penalize", { starts: penalties });
   }
 

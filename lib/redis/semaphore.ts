@@ -10,7 +10,7 @@ import { show } from "../internal/show.ts";
 import { wrapFunction } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquire, acquireOnce } from "./call/acquire_call.ts";
-import { adoptLease, forceRelease, inspect, placeOf, runHolding } from "./body.ts";
+import { adoptLease, forceRelease, identityOf, inspect, runHolding } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Lease, RedisAcquirable } from "./lease.ts";
 import type { RedisOptions } from "./options.ts";
@@ -52,7 +52,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   readonly #spec: ResourceSpec;
 
   static {
-    exposeState(RedisSemaphore, (semaphore) => placeOf(semaphore.#spec));
+    exposeState(RedisSemaphore, (semaphore) => identityOf(semaphore.#spec));
     show(
       RedisSemaphore,
       "RedisSemaphore",
@@ -98,7 +98,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    */
   async acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {
     checkOptions(options, "be an object such as { permits }");
-    return await acquire(this.#weighing(options?.permits), options);
+    return await acquire(this.#specFor(options?.permits), options);
   }
 
   /**
@@ -111,7 +111,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   tryAcquire(permits = 1): Promise<Lease | undefined> {
-    return promiseTry(() => acquireOnce(this.#weighing(permits)));
+    return promiseTry(() => acquireOnce(this.#specFor(permits)));
   }
 
   /**
@@ -168,7 +168,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
     return forceRelease(this.#spec);
   }
 
-  #weighing(permits = 1): ResourceSpec {
+  #specFor(permits = 1): ResourceSpec {
     checkInteger(permits, "permits", 1);
     const { limit, what } = this.#spec;
     must(permits <= limit, "permits", `not be more than the ${limit} of ${what}`, permits, RangeError);

@@ -27,7 +27,7 @@ export function moment(): Moment {
  * The time at which a timer fires that was set for `at`. Rounding makes timers early, and test frameworks may replace
  * `setTimeout` but not `performance.now`: its set time has come.
  */
-export function firing(at: number): number {
+export function firedAt(at: number): number {
   return Math.max(now(), at);
 }
 
@@ -121,7 +121,7 @@ export const SUBSCRIPTIONS_APART = 500;
 export const LOSSES_APART = 600_000;
 
 /** The ttl without the drift allowed between two clocks. */
-export function trusted(ttl: number): number {
+export function trustedTime(ttl: number): number {
   return ttl - Math.min(ttl / 100 + 1, 1000);
 }
 

@@ -24,11 +24,11 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   });
   const stopWatching = watchExit(state);
   state.phase = "delaying";
-  for (const server of state.servers.values()) state.collectError(() => server.begin?.());
+  for (const server of state.servers.values()) state.collectErrorOf(() => server.begin?.());
   const takesRequests = delay !== 0 || state.servers.size > 0;
   if (!takesRequests) stopListening(state);
   state.notify(reason);
-  state.collectError(() => warnIfNotTied(state));
+  state.collectErrorOf(() => warnIfNotTied(state));
   if (takesRequests) {
     if (typeof delay === "function") await runStep(state, { label: delay.name || "delay", fn: delay });
     else if (delay > 0) await state.pause(delay);
@@ -56,7 +56,7 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
 /** In one step: once a response announces the close, its client opens a new connection, which must meet no listener. */
 function stopListening(state: ShutdownState): void {
   state.phase = "draining";
-  for (const server of state.servers.values()) state.collectError(() => server.stopListening());
+  for (const server of state.servers.values()) state.collectErrorOf(() => server.stopListening());
 }
 
 /** Calls a callback of onShutdown(), which is in flight until it ends. */
@@ -90,7 +90,7 @@ async function drain(state: ShutdownState): Promise<void> {
 /** Returns the time until the next sweep. */
 function sweep(state: ShutdownState): number {
   state.inFlight.sweep();
-  for (const server of state.servers.values()) state.collectError(() => server.sweep?.());
+  for (const server of state.servers.values()) state.collectErrorOf(() => server.sweep?.());
   return CHECK_EVERY;
 }
 
@@ -108,8 +108,8 @@ function cut(state: ShutdownState): void {
   const { remaining } = state;
   for (const entry of state.inFlight) state.cut.add(entry);
   for (const { label } of state.cut) remaining.push(label);
-  for (const entry of [...state.inFlight]) state.collectError(() => entry.cut?.());
-  for (const server of state.servers.values()) state.collectError(() => remaining.push(...server.cut()));
+  for (const entry of [...state.inFlight]) state.collectErrorOf(() => entry.cut?.());
+  for (const server of state.servers.values()) state.collectErrorOf(() => remaining.push(...server.cut()));
 }
 
 /**

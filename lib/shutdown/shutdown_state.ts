@@ -207,12 +207,12 @@ export class ShutdownState {
   notify(reason: unknown): void {
     const inFlight = [...this.inFlight];
     (this.#ending ??= sharedController()).abort(reason);
-    this.collectError(() => this.inFlight.sweep()); // entries that are over are not notified
-    for (const entry of inFlight) if (entry.isListed) this.collectError(() => entry.onShutdown?.());
+    this.collectErrorOf(() => this.inFlight.sweep()); // entries that are over are not notified
+    for (const entry of inFlight) if (entry.isListed) this.collectErrorOf(() => entry.onShutdown?.());
   }
 
   /** Calls `fn`; its error goes into the report. */
-  collectError(fn: () => unknown): void {
+  collectErrorOf(fn: () => unknown): void {
     try {
       fn();
     } catch (error) {

@@ -5,7 +5,7 @@
  */
 import { checkFunction, checkOptions, must, quote } from "../internal/check.ts";
 import { InFlight } from "./in_flight.ts";
-import { discountUpgrade } from "./node/http1.ts";
+import { uncountUpgrade } from "./node/http1.ts";
 import { isServerWebSocket } from "./platform/bun.ts";
 import { warn } from "../internal/platform.ts";
 import type { ShutdownState } from "./shutdown_state.ts";
@@ -72,7 +72,7 @@ export function countWebSocket<S extends WebSocketLike | RawSocketLike>(
   adapter.addEventListener?.("close", onClosed, { once: true }); // before it is in flight, as this may throw
   state.inFlight.sweepSome(); // nothing reports the end of some sockets
   state.inFlight.add(entry);
-  discountUpgrade((socket as { readonly _socket?: object })._socket ?? socket); // that of the package ws
+  uncountUpgrade((socket as { readonly _socket?: object })._socket ?? socket); // that of the package ws
   if (state.phase !== "serving") entry.closeLate();
   return onClosed;
 }
@@ -107,7 +107,7 @@ class OpenSocket extends InFlight {
     // Deno's server (2.9.6) forgets a close() before its socket is open.
     const isOpening = socket.readyState === 0 && socket.addEventListener !== undefined;
     if (isOpening) {
-      socket.addEventListener!("open", () => this.#state.collectError(() => this.onShutdown()), { once: true });
+      socket.addEventListener!("open", () => this.#state.collectErrorOf(() => this.onShutdown()), { once: true });
     }
     if (this.#close === undefined) closeGoingAway(socket);
     else if (!isOpening) void this.#closeByCaller(this.#close);
@@ -120,7 +120,7 @@ class OpenSocket extends InFlight {
    */
   closeLate(): void {
     const { heldBack } = this.#state;
-    const close = () => this.isListed && this.#state.collectError(() => this.onShutdown());
+    const close = () => this.isListed && this.#state.collectErrorOf(() => this.onShutdown());
     if (heldBack !== undefined || isServerWebSocket(this.#socket)) void Promise.resolve(heldBack).then(close);
     else close();
   }

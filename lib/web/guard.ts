@@ -86,15 +86,15 @@ class WebHold implements WebGuard {
     promiseTry(() => locks.request(name, requestOptions, (lock) => this.#onAnswer(lock)))
       .then(() => this.#onEnd(), (error) => this.#onError(error));
     // Deno 2.9.6 queues a shared request with `ifAvailable` behind a waiting exclusive one, instead of refusing it.
-    if (ifAvailable && runtime() === "deno") void this.#ifItWaits(() => this.#onAnswer(null));
-    if (hook !== undefined && !ifAvailable) void this.#ifItWaits(() => this.#reportWait());
+    if (ifAvailable && runtime() === "deno") void this.#whenWaiting(() => this.#onAnswer(null));
+    if (hook !== undefined && !ifAvailable) void this.#whenWaiting(() => this.#reportWait());
   }
 
   /**
    * The manager responds in order: if this query comes back before the request, and shows it in the queue, the request
    * waits.
    */
-  async #ifItWaits(fn: () => void): Promise<void> {
+  async #whenWaiting(fn: () => void): Promise<void> {
     const { name, locks } = this.#spec;
     try {
       const { pending } = await locks.query?.() as { pending: readonly { name: unknown }[] };
@@ -146,7 +146,7 @@ class WebHold implements WebGuard {
   #reportWait(): void {
     if (hook === undefined) return;
     hook.wait(this.#spec, this, 1);
-    const deadlock = hook.deadlockOf(this.#spec, this, this.#spec.operation);
+    const deadlock = hook.deadlockErrorOf(this.#spec, this, this.#spec.operation);
     if (deadlock !== undefined) this.#fail(deadlock, "error");
   }
 

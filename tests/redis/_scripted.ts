@@ -13,7 +13,9 @@ export function serverTime(): number {
 }
 
 /** The reply to a queued call. By default no life ends soon, and its subscription can be notified. */
-export function queuedReply({ endsIn = 3_600_000, isUnsubscribed = false, goOn = false, position = 1 } = {}): number[] {
+export function queuedReply(
+  { endsIn = 3_600_000, isUnsubscribed = false, goOn = false, position = 1 } = {},
+): number[] {
   return [0, position, serverTime(), endsIn, Number(!isUnsubscribed), Number(goOn), 0];
 }
 

@@ -18,7 +18,7 @@ import { releaseInBackground } from "../lease/release.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import type { SentCommand } from "../store/commands.ts";
 import type { AcquireAnswer, AcquireRequest, Waiting } from "../store/store.ts";
-import { AFTER_LIFE_END, heartbeatOf, LIFE_ENDS_APART, type Moment, now, trusted } from "../times.ts";
+import { AFTER_LIFE_END, heartbeatOf, LIFE_ENDS_APART, type Moment, now, trustedTime } from "../times.ts";
 import { ServerCall } from "./server_call.ts";
 import type { Listener } from "./subscription.ts";
 
@@ -89,7 +89,7 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
 
   /** Whether any time is left of a lease that the server has granted or prolonged since that moment. */
   #canTrust(sent: Moment): boolean {
-    return sent.at + trusted(this.spec.settings.ttl) > now();
+    return sent.at + trustedTime(this.spec.settings.ttl) > now();
   }
 
   #queued(answer: Waiting, sent: Moment): void {
@@ -99,7 +99,7 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
     this.fence = answer.fence;
     if (joins && hook !== undefined) {
       this.reportWait();
-      const deadlock = hook.deadlockOf(resource, this, `acquire ${what}`);
+      const deadlock = hook.deadlockErrorOf(resource, this, `acquire ${what}`);
       if (deadlock !== undefined) this.fail(deadlock, "error");
     }
     this.#heartbeatAt = sent.at + heartbeatOf(ttl);
@@ -110,7 +110,7 @@ class AcquireCall extends ServerCall<ResourceSpec, AcquireAnswer, Lease> impleme
     this.#pushed = 0;
     if (pushed !== 0) return this.granted(pushed);
     if (this.#gapsAtSending === subscription.gaps) {
-      if (answer.isUnsubscribed) subscription.restart();
+      if (answer.foundNoSubscriber) subscription.restart();
     } else if (subscription.isFirst(this)) return this.ask(); // it may have been granted without a message
     this.reschedule();
   }

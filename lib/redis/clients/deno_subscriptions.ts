@@ -78,7 +78,7 @@ export class Subscriptions {
   }
 
   async #reconnect(): Promise<void> {
-    if (await this.#comesBack()) return;
+    if (await this.#hasReconnected()) return;
     try {
       this.#subscriber.close?.(); // ends the receiving loop
       await this.#subscriber.connect?.();
@@ -89,7 +89,7 @@ export class Subscriptions {
    * Whether the subscriber has lost its connection as well, and so connects to the present server by itself. If it is
    * closed while it subscribes again, its error is an unhandled rejection (0.41.2).
    */
-  async #comesBack(): Promise<boolean> {
+  async #hasReconnected(): Promise<boolean> {
     let isBack = false;
     const noteBack = () => void (isBack = true);
     this.#subscriber.addEventListener?.("connect", noteBack);

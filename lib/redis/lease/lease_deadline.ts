@@ -7,7 +7,7 @@
  * @module
  */
 import type { Settings } from "../options.ts";
-import { CLOCK_ROUNDING, clockTolerance, type Moment, moment, now, renewAgainAfter, trusted } from "../times.ts";
+import { CLOCK_ROUNDING, clockTolerance, type Moment, moment, now, renewAgainAfter, trustedTime } from "../times.ts";
 
 /** Test frameworks replace it, often without the monotonic clock: its time is then no sign of a suspended machine. */
 const PlatformDate = Date;
@@ -36,7 +36,7 @@ export class LeaseDeadline {
     this.ttl = this.#confirmedTtl = ttl;
     this.#renewsUntil = renew === 0 ? -Infinity : trustedFrom.at + renew;
     this.#wallAhead = trustedFrom.wallAhead;
-    this.#setDeadline(trustedFrom.at + trusted(ttl));
+    this.#setDeadline(trustedFrom.at + trustedTime(ttl));
   }
 
   /** `at` on the wall clock. */
@@ -62,7 +62,7 @@ export class LeaseDeadline {
    */
   request(sentAt: number, ttl: number): number {
     this.ttl = ttl;
-    this.#setDeadline(Math.min(this.at, sentAt + trusted(ttl)));
+    this.#setDeadline(Math.min(this.at, sentAt + trustedTime(ttl)));
     return ++this.number;
   }
 
@@ -80,13 +80,13 @@ export class LeaseDeadline {
     this.#confirmedTtl = this.ttl;
     this.#confirmedNumber = number;
     this.#trustClocksOf(sent);
-    this.#setDeadline(Math.max(this.at, sent.at + trusted(this.ttl)));
+    this.#setDeadline(Math.max(this.at, sent.at + trustedTime(this.ttl)));
   }
 
   /** At `sent` or later, the server kept the hold for another `rest` milliseconds. */
   verify(sent: Moment, rest: number): void {
     this.#trustClocksOf(sent);
-    const end = sent.at + rest - (this.ttl - trusted(this.ttl));
+    const end = sent.at + rest - (this.ttl - trustedTime(this.ttl));
     if (end < this.at) this.#setDeadline(end);
   }
 

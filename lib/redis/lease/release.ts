@@ -9,14 +9,14 @@ import { pause } from "../../internal/cancellation.ts";
 import { explain, mayHaveRun, messageOf, NoAnswerError, UnknownOutcomeError, withoutArguments } from "../errors.ts";
 import type { ResourceSpec } from "../resource_spec.ts";
 import { within } from "../call/single_command.ts";
-import type { Was } from "../store/store.ts";
+import type { Prior } from "../store/store.ts";
 import { backoff, commandLimit, LEAST_LIMIT, LEAST_RELEASING, now } from "../times.ts";
 
 /** Gives back a hold that would be trusted until the given time; tries until then, or for a minimum time. */
 export async function release(spec: ResourceSpec, id: string, trustedUntil: number): Promise<boolean> {
   const { namespace: { store, store: { backend } }, what } = spec;
   const endsAt = Math.max(trustedUntil, now() + LEAST_RELEASING);
-  const answers: Promise<Was>[] = []; // the answer to any attempt counts, even if it is late
+  const answers: Promise<Prior>[] = []; // the answer to any attempt counts, even if it is late
   let missingAnswer: unknown; // why an attempt that may have run has no answer
   for (let attempt = 0;; attempt++) {
     const { losses } = backend;
@@ -48,7 +48,7 @@ export async function release(spec: ResourceSpec, id: string, trustedUntil: numb
 }
 
 /** Resolves once one of the answers shows that it gave the hold back, or rejects once none does. */
-function firstHeld(answers: readonly Promise<Was>[]): Promise<Was> {
+function firstHeld(answers: readonly Promise<Prior>[]): Promise<Prior> {
   return Promise.any(answers.map(async (answer) => {
     const was = await answer;
     if (was !== "held") throw was;

@@ -30,7 +30,7 @@ function bucketBy(level: string, since: string, limit: string, span: string): Bu
   };
 }
 
-/** The only bucket of a limit, as `readHead` reads it. */
+/** The only bucket of a limit, as `readHeader` reads it. */
 export const only: Bucket = bucketBy("missing", "since", "limit", "span");
 
 /** The i-th bucket, by these levels. */

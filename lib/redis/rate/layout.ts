@@ -50,7 +50,7 @@ const FIRST_LEVELS = "count, missing, since, level4";
  * Reads the head, and sets what it has. The first four levels are count, missing and since, those of the first budget,
  * and level4, which is set only if there is a second one. Sets now, the present time of the limit.
  */
-export const readHead = `
+export const readHeader = `
 local call, ceil, floor, min, max = redis.call, math.ceil, math.floor, math.min, math.max
 local encode, decode = cmsgpack.pack, cmsgpack.unpack
 local time = call('TIME')
@@ -71,8 +71,8 @@ clockShift = max(clockShift, latest + 1 - serverTime) -- the server's clock stan
 local now = serverTime + clockShift
 `;
 
-/** Writes the head. Reads what `readHead` sets; life, for which the data counts, in ms; and levels. */
-export const writeHead = `
+/** Writes the head. Reads what `readHeader` sets; life, for which the data counts, in ms; and levels. */
+export const writeHeader = `
   overAt = serverTime + life * 1000
   local isKept = keysEnd >= overAt and keysEnd <= serverTime + life * 1250
   if not isKept then -- an eighth longer, so that few starts set it
@@ -94,7 +94,7 @@ const fillLevels = `for j = #levels + 1, width do levels[j] = 0 end`;
 
 /**
  * ARGV[1]: the caller's limits and intervals, those of buckets below 0, such as [[20,5],[1000000,-60000000]]. ARGV[3]
- * and further: permits of each budget. Reads what `readHead` sets. Sets levels, limits, spans, permits, and their
+ * and further: permits of each budget. Reads what `readHeader` sets. Sets levels, limits, spans, permits, and their
  * number n; whether there is a window; isChanged, whether to write the head even if the call takes nothing; and other,
  * the budgets of the last caller if they differ.
  */
@@ -132,7 +132,7 @@ export const countStarts = `
 `;
 
 /**
- * Functions. They use what `readHead` and `readBudgets` set.
+ * Functions. They use what `readHeader` and `readBudgets` set.
  *
  * - `entry` returns the k-th entry from the end, or the first one for 0.
  * - `earliest` returns the k of the earliest entry for which `test` holds; it holds for all later ones, too, and for
@@ -220,7 +220,7 @@ local function save()
     end
   end
   local life = ceil((ends - now) / 1000)
-${writeHead}
+${writeHeader}
 end
 `;
 

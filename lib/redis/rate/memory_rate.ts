@@ -90,23 +90,23 @@ export class MemoryRate {
     if (this.#hasWindow()) this.#addEntryOfLastStart();
     const at = this.#turnOf(starts);
     const wait = (at - this.#moment) / 1000;
-    const other = this.#otherBudgets();
+    const differing = this.#differingBudgets();
     if (wait > within) {
       if (this.#isChanged) this.#save();
       const waits = this.#moment < this.#blockEnd || this.#lastTurn > this.#moment;
-      return { wait, number: undefined, remaining: waits ? 0 : Math.max(0, this.#remaining()), other };
+      return { wait, number: undefined, remaining: waits ? 0 : Math.max(0, this.#remaining()), differing };
     }
     if (wait > 0) this.#addEntryOfLastStart();
     this.#add(at, starts, {}, this.#hasWindow() || wait > 0);
     this.#lastCaller = this.#budgets;
     this.#save();
-    return { wait, number: at, remaining: 0, other };
+    return { wait, number: at, remaining: 0, differing };
   }
 
   askAgain(starts: Starts, number: number): StartAnswer {
     const reply = (wait: number): StartAnswer => {
       if (this.#isChanged) this.#save();
-      return { wait, number, remaining: 0, other: undefined };
+      return { wait, number, remaining: 0, differing: undefined };
     };
     const index = this.#find(number);
     const entry = this.#entries[index];
@@ -282,7 +282,7 @@ export class MemoryRate {
   }
 
   /** The budgets of the last caller, in ms; undefined if they are the same. */
-  #otherBudgets(): readonly Quota[] | undefined {
+  #differingBudgets(): readonly Quota[] | undefined {
     const differ = JSON.stringify(this.#lastCaller) !== JSON.stringify(this.#budgets);
     return differ ? this.#lastCaller?.map((budget) => ({ ...budget, interval: budget.interval / 1000 })) : undefined;
   }

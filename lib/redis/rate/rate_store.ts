@@ -30,7 +30,7 @@ export interface StartAnswer {
   /** Starts that could be made now. Known if nothing was to be taken. */
   readonly remaining: number;
   /** The budgets of the last caller, if they differ. */
-  readonly other: readonly Quota[] | undefined;
+  readonly differing: readonly Quota[] | undefined;
 }
 
 /** The argument of {@linkcode RateStore.change}. */

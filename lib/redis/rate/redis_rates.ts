@@ -44,7 +44,7 @@ function startAnswer(reply: unknown): StartAnswer {
     rejectReply(reply);
   }
   const [number, remaining] = code === 1 ? [third, 0] : [undefined, third];
-  return { wait: wait / 1000, number, remaining, other: text === undefined ? undefined : budgetsOf(text) };
+  return { wait: wait / 1000, number, remaining, differing: text === undefined ? undefined : budgetsOf(text) };
 }
 
 /** The budgets in the text of {@linkcode textOf}, which may be bytes. */

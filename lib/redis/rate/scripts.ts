@@ -26,7 +26,7 @@ const REWARDED = 5000;
 const bucket = bucketOf("levels");
 
 /** The begin of the scripts that change the list. */
-const preamble = lua.readHead + lua.readBudgets + lua.entryFunctions + lua.editFunctions;
+const preamble = lua.readHeader + lua.readBudgets + lua.entryFunctions + lua.editFunctions;
 
 /**
  * ARGV[2]: the longest wait in µs ("" for any; -1 to take nothing), and then the permits of each budget. Returns the
@@ -37,7 +37,7 @@ const preamble = lua.readHead + lua.readBudgets + lua.entryFunctions + lua.editF
  * permits; and of other budgets that allow a start now, with nothing to drop:
  * `isFree` is whether all budgets allow it, and `isDue` whether entries may have to be dropped.
  */
-export const start: Script = script(`${lua.readHead}
+export const start: Script = script(`${lua.readHeader}
 if missing and not level4 and lastCaller == ARGV[1] and ARGV[2] ~= '-1' and lastTurn < now and blockEnd <= now then
   local limit, span = string.match(ARGV[1], '^%[%[(%d+)%],%[(-%d+)%]%]$')
   limit, span = (limit or 0) + 0, (span or 1) + 0
@@ -46,7 +46,7 @@ if missing and not level4 and lastCaller == ARGV[1] and ARGV[2] ~= '-1' and last
     local levels = { count + p, ${only.missingLua("now")} + p, now }
     local life = ceil(maxSpan / 1000)
     lastTurn, isListed = now, false
-    ${lua.writeHead}
+    ${lua.writeHeader}
     return now
   end
 end
@@ -75,7 +75,7 @@ if isFree then
   ${lua.countStarts}
   isListed, lastCaller = hasWindow, ARGV[1]
   if hasWindow and call('RPUSH', KEYS[2], encode(at, unpack(levels))) == 1 then keysEnd = 0 end -- the list is new
-  ${lua.writeHead}
+  ${lua.writeHeader}
   return other and { 1, 0, at, other } or at
 end
 ${lua.entryFunctions}

@@ -72,9 +72,9 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
 
   protected onAnswer(answer: StartAnswer): void {
     this.retry.answered();
-    if (answer.other !== undefined) {
+    if (answer.differing !== undefined) {
       const { resource: { name }, budgets } = this.spec;
-      warnDiffering(`rate limiter ${quote(name)}`, wordsOf(budgets), wordsOf(answer.other));
+      warnDiffering(`rate limiter ${quote(name)}`, wordsOf(budgets), wordsOf(answer.differing));
     }
     // The answer to another command may have been first.
     const { number, wait } = answer;

@@ -39,9 +39,9 @@ export const MOST_CHECKED = 200;
  * Pieces of Lua, inserted where they are used: defining a function costs a script more than a command. Each names the
  * variables that it reads and sets, beside KEYS, ARGV and the constants of `script.ts`. The state is, for all of them:
  * `fence`, `used` (the weight in use), `released` (the last released id), `waiting` (the length of the queue), `dirty`
- * (whether the state has to be written); for a lock also `v` (the stored text), `rest` (the holder's ms left), `flag`
- * (+ or -), `holder`, `tail` (sets and owner); else `s` (the fields of the hash), `lastLimit` (that of the last grant),
- * `hold` (that of `id`), `latestEnd` (of the lives granted in this run).
+ * (whether the state has to be written); for a lock also `v` (the stored text), `rest` (the holder's ms left),
+ * `waitersFlag` (+ or -), `holder`, `tail` (sets and owner); else `s` (the fields of the hash), `lastLimit` (that of
+ * the last grant), `hold` (that of `id`), `latestEnd` (of the lives granted in this run).
  */
 export interface Layout {
   /** Whether all keys of a hold are KEYS[1], so that its waiters alone are in KEYS[2]. */
@@ -77,7 +77,7 @@ export interface Layout {
 const NEXT_FENCE = "(fence < now and now or fence < 9007199254740990 and fence + 1 or error('no token is left'))";
 
 /** An expression: + if there may be waiters, else -. */
-const FLAG = "(waiting > 0 or not KEYS[3] and flag == '+') and '+' or '-'";
+const WAITERS_FLAG = "(waiting > 0 or not KEYS[3] and waitersFlag == '+') and '+' or '-'";
 /** An expression: the time to live of the state, in ms. */
 const LIFE = `(used == 1 and rest or 0) + ${IDLE}`;
 /** A command; behind `redis.p` it is a `redis.pcall`. */
@@ -105,15 +105,15 @@ if v and sub(v, 17, 38) == '-' .. id then
 end
 `,
   read: (drops) => `
-local fence, used, rest, flag, holder, released, tail, dirty = 0, 0, 0, '+', '${NONE}', '${NONE}', '${UNSET}', false
+local fence, used, rest, waitersFlag, holder, released, tail, dirty = 0, 0, 0, '+', '${NONE}', '${NONE}', '${UNSET}', false
 if v then
   local _, head = string.find(v, '^%d+[+-]')
   if head ~= 17 or #v < 67 then error('no state of a lock') end
-  fence, flag, holder, released, tail = tonumber(sub(v, 1, 16)), sub(v, 17, 17), sub(v, 18, 38), sub(v, 39, 59), sub(v, 60)
+  fence, waitersFlag, holder, released, tail = tonumber(sub(v, 1, 16)), sub(v, 17, 17), sub(v, 18, 38), sub(v, 39, 59), sub(v, 60)
   if holder ~= '${NONE}'${drops ? " and holder ~= id" : ""} then rest = call('PTTL', KEYS[1]) - ${IDLE} end
   if rest > 0 then used = 1 end
 end
-local waiting = flag == '+' and KEYS[3] and call('ZCARD', KEYS[3]) or 0
+local waiting = waitersFlag == '+' and KEYS[3] and call('ZCARD', KEYS[3]) or 0
 `,
   prolong: `
 if used == 1 and holder == id then
@@ -125,7 +125,7 @@ end
   grant:
     `fence, used, rest, holder, tail = ${NEXT_FENCE}, 1, math.ceil((ends - now) / 1000), sub(m, 1, 21), '${UNSET}' .. owner`,
   save: `
-local text = n16(fence) .. (${FLAG}) .. holder .. released .. tail
+local text = n16(fence) .. (${WAITERS_FLAG}) .. holder .. released .. tail
 if not v then -- of a new name: it is refused under maxmemory
   ${SET_STATE}
 elseif redis.p${SET_STATE}.err then -- a write that cannot grow makes room for one that only might

@@ -126,7 +126,7 @@ end
 if dirty then${save}end
 ${notify}
 if token then return { 1, token, differingLimit } end
-${isLock ? "if waiting > 0 and flag == '-' then call('SETRANGE', KEYS[1], '16', '+') end" : ""}
+${isLock ? "if waiting > 0 and waitersFlag == '-' then call('SETRANGE', KEYS[1], '16', '+') end" : ""}
 if not joinsQueue then return { 0, 0, fence, 0, 0, unfinished, differingLimit } end
 local soonest = ((call('ZRANGE', KEYS[2], '0', '0', 'WITHSCORES')[2] or now) - now) / 1000
 ${isLock ? "if used == 1 then soonest = math.min(soonest, rest) end" : ""}
@@ -167,7 +167,7 @@ if purpose == 'force' then ${evict} elseif id ~= '' then
 end
 if not KEYS[3] then
   if dirty then${save}end
-  return { code, code == 1 and ${isLock ? "flag == '+'" : "true"} and 1 or 0 }
+  return { code, code == 1 and ${isLock ? "waitersFlag == '+'" : "true"} and 1 or 0 }
 end
 ${serve(layout)}
 if dirty then${save}end

@@ -11,8 +11,8 @@
 import { exposeState } from "../../internal/state.ts";
 import { Timer } from "../../internal/timer.ts";
 import { callerOf, type Inspection, type Waiter } from "../inspect.ts";
-import { firing, IDLE_KEPT, now } from "../times.ts";
-import type { AcquireAnswer, AcquireRequest, Renewal, Renewed, Was } from "./store.ts";
+import { firedAt, IDLE_KEPT, now } from "../times.ts";
+import type { AcquireAnswer, AcquireRequest, Prior, Renewal, Renewed } from "./store.ts";
 
 /** Upper bound of fences in µs (the year 2112), so that fences stay safe integers even with a fake clock. */
 const LATEST_DATE = 2 ** 52;
@@ -42,7 +42,7 @@ export class MemoryName {
   /** The limit of the last grant. */
   #limit = 0;
   /** Set to the first end of a lease while there are waiters. */
-  readonly #timer = new Timer((endsAt) => this.#expire(firing(endsAt)));
+  readonly #timer = new Timer((endsAt) => this.#expire(firedAt(endsAt)));
   #fence = 0;
   /** The time until which it is kept without holders. */
   #keptUntil = 0;
@@ -89,8 +89,8 @@ export class MemoryName {
     return { kind: "granted", fence: hold.fence, weight: hold.weight };
   }
 
-  release(id: string): Was {
-    const was: Was = this.#drop(id) ? "held" : this.#queue.delete(id) ? "waiting" : "unknown";
+  release(id: string): Prior {
+    const was: Prior = this.#drop(id) ? "held" : this.#queue.delete(id) ? "waiting" : "unknown";
     if (was !== "unknown") this.#serve();
     return was;
   }
@@ -113,7 +113,7 @@ export class MemoryName {
   }
 
   /** The milliseconds left of a hold; 0 or less if there is none. */
-  restOf(id: string): number {
+  timeLeftOf(id: string): number {
     return (this.#holders.get(id)?.ends ?? 0) - now();
   }
 

@@ -31,7 +31,7 @@ export class MemoryStore implements Store {
   readonly release: Store["release"] = async (spec, id) => this.#stateOf(spec).release(id);
   readonly releaseAll: Store["releaseAll"] = async (spec) => this.#stateOf(spec).releaseAll();
   readonly renew: Store["renew"] = async (holds) => holds.map((hold) => this.#stateOf(hold.spec).renew(hold));
-  readonly verify: Store["verify"] = async (spec, id) => this.#stateOf(spec).restOf(id);
+  readonly verify: Store["verify"] = async (spec, id) => this.#stateOf(spec).timeLeftOf(id);
   readonly inspect: Store["inspect"] = async (spec) => this.#stateOf(spec).inspect();
   readonly rates: RateStore = {
     start: async ({ spec, starts, within }) => this.#rateOf(spec).start(starts, within),

@@ -14,10 +14,10 @@ import { acquire, release } from "../scripts/state_machine.ts";
 import { IDLE_KEPT, now } from "../times.ts";
 import type { RateStore } from "../rate/rate_store.ts";
 import { redisRates } from "../rate/redis_rates.ts";
-import { acquireAnswer, inspectedPage, readPush, releaseAnswer, renewedOf, restOf } from "./replies.ts";
+import { acquireAnswer, inspectedPage, readPush, releaseAnswer, renewedOf, timeLeftOf } from "./replies.ts";
 import type { SentCommand } from "./commands.ts";
 import { ScriptRunner } from "./script_runner.ts";
-import type { AcquireAnswer, AcquireRequest, Renewal, Renewed, Store, StoredResource, Was } from "./store.ts";
+import type { AcquireAnswer, AcquireRequest, Prior, Renewal, Renewed, Store, StoredResource } from "./store.ts";
 
 /** The code of the warning that no messages come. */
 const SUBSCRIPTION_CODE = "INTERLOCK_REDIS_SUBSCRIPTION";
@@ -69,7 +69,7 @@ export class RedisStore extends ScriptRunner implements Store {
     return answer;
   }
 
-  async release(spec: StoredResource, id: string, command: SentCommand, late: boolean, again = false): Promise<Was> {
+  async release(spec: StoredResource, id: string, command: SentCommand, late: boolean, again = false): Promise<Prior> {
     const purpose = late ? "late" : "";
     if (this.backend.cluster && again) return await this.#release(spec, id, purpose, command, holdKeys(spec));
     try {
@@ -97,7 +97,7 @@ export class RedisStore extends ScriptRunner implements Store {
     purpose: ReleasePurpose,
     command?: SentCommand,
     keys: readonly string[] = spec.keys,
-  ): Promise<Was> {
+  ): Promise<Prior> {
     const { layout, settings } = spec;
     const channels = channelsOf(settings.prefix);
     const args = [id === "" ? "" : memberOf(id, spec), channels];
@@ -118,7 +118,7 @@ export class RedisStore extends ScriptRunner implements Store {
   }
 
   async verify(spec: StoredResource, id: string, command: SentCommand): Promise<number> {
-    return restOf(await this.run(verify, holdKeys(spec), [layoutCode(spec) + id], command));
+    return timeLeftOf(await this.run(verify, holdKeys(spec), [layoutCode(spec) + id], command));
   }
 
   async inspect(spec: StoredResource, command: SentCommand): Promise<Inspection> {

@@ -7,7 +7,7 @@
 import { quote } from "../../internal/check.ts";
 import { UnansweredError } from "../errors.ts";
 import { callerOf, type Inspection, type Waiter } from "../inspect.ts";
-import type { AcquireAnswer, AcquireRequest, PushListener, Renewed, Was } from "./store.ts";
+import type { AcquireAnswer, AcquireRequest, Prior, PushListener, Renewed } from "./store.ts";
 
 /** A reply that is a list of numbers, or one number. */
 export function numbersOf(reply: unknown): number[] {
@@ -51,7 +51,7 @@ export function acquireAnswer({ waits, adopts }: AcquireRequest, reply: unknown)
     position: first,
     fence: second,
     endsIn: third,
-    isUnsubscribed: listeners === 0,
+    foundNoSubscriber: listeners === 0,
     unfinished: unfinished === 1,
     differingLimit,
   };
@@ -65,13 +65,13 @@ export function renewedOf(reply: unknown, holds: number): Renewed[] {
 }
 
 /** µs */
-export function restOf(reply: unknown): number {
+export function timeLeftOf(reply: unknown): number {
   const [rest = NaN] = numbersOf(reply);
   return Number.isNaN(rest) ? rejectReply(reply) : rest / 1000;
 }
 
 /** code, or code unfinished mute. `unfinished`: "serve" has to follow, because one run is bounded. */
-export function releaseAnswer(reply: unknown): { was: Was; unfinished: boolean; isMute: boolean } {
+export function releaseAnswer(reply: unknown): { was: Prior; unfinished: boolean; isMute: boolean } {
   const [code = NaN, unfinished, mute] = numbersOf(reply);
   const was = (["unknown", "held", "waiting"] as const)[code] ?? rejectReply(reply);
   return { was, unfinished: unfinished === 1, isMute: mute === 1 };

@@ -64,14 +64,14 @@ export interface Waiting {
    */
   readonly endsIn: number;
   /** Whether the channel of this process has no listener. */
-  readonly isUnsubscribed?: boolean;
+  readonly foundNoSubscriber?: boolean;
   /** Whether to send the request again at once: one run is bounded, and more work is left. */
   readonly unfinished?: boolean;
   readonly differingLimit?: number;
 }
 
 /** The state of an id before its release. */
-export type Was = "held" | "waiting" | "unknown";
+export type Prior = "held" | "waiting" | "unknown";
 
 /** A hold whose end to set to one `ttl` from now. */
 export interface Renewal {
@@ -120,7 +120,7 @@ export interface Store {
    *   since.
    * @param again Whether an earlier request for a hold has no answer: in a cluster, the queue may be moving.
    */
-  release(spec: StoredResource, id: string, command: SentCommand, late: boolean, again?: boolean): Promise<Was>;
+  release(spec: StoredResource, id: string, command: SentCommand, late: boolean, again?: boolean): Promise<Prior>;
   /** Ends all holds of a name, and serves the queue. Resolves to whether there was one. */
   releaseAll(spec: StoredResource, command: SentCommand): Promise<boolean>;
   /** Sets the ends of holds: of one server and, in a cluster, of one name. */

@@ -18,19 +18,19 @@ import { throwUncaught } from "../../internal/platform.ts";
 import { InFlight, type Labeler, requestLabel } from "../in_flight.ts";
 import { CHECK_EVERY, LINGER, type ShutdownState } from "../shutdown_state.ts";
 import { outliveListener } from "../platform/deno.ts";
-import { afterUpload, headersAsObject, insistOnClose, refuse, refuseUpgrade } from "./messages.ts";
+import { afterUpload, headersAsObject, refuse, refuseUpgrade, sendConnectionClose } from "./messages.ts";
 import type { Incoming, NodeRequestLike, Outgoing, SocketLike } from "./shapes.ts";
 
 const EXCHANGE: unique symbol = Symbol("interlock exchange");
 
 /** A response, or the socket of an upgraded connection. */
-interface Counted {
+interface WithExchange {
   [EXCHANGE]?: Exchange;
 }
 
 /** Counts an upgraded connection no longer, as its WebSocket is counted. It stays known as upgraded. */
-export function discountUpgrade(socket: object): void {
-  const exchange = (socket as Counted)[EXCHANGE];
+export function uncountUpgrade(socket: object): void {
+  const exchange = (socket as WithExchange)[EXCHANGE];
   exchange?.connection.shutdown.inFlight.delete(exchange);
 }
 
@@ -84,7 +84,7 @@ export class Http1Connections {
   }
 
   /** Counts a request and passes it on, or refuses it. Returns what `emit` returns. */
-  receive(request: Incoming, response: Outgoing & Counted, pass: () => boolean): boolean {
+  receive(request: Incoming, response: Outgoing & WithExchange, pass: () => boolean): boolean {
     // A listener of "checkContinue" has passed it on, or it is an HTTP/2 stream, which is counted elsewhere.
     const counted = response[EXCHANGE];
     if (counted !== undefined || request.httpVersionMajor === 2) return this.#pass(counted, pass);
@@ -103,7 +103,7 @@ export class Http1Connections {
   }
 
   /** Handles an upgrade request. Its connection is in flight until it is closed. */
-  upgrade(request: Incoming, socket: SocketLike & Counted, pass: () => boolean): boolean {
+  upgrade(request: Incoming, socket: SocketLike & WithExchange, pass: () => boolean): boolean {
     const { phase, refuses, retryAfter } = this.#state;
     if (socket.writableEnded || refuses) {
       refuseUpgrade(socket, retryAfter);
@@ -147,7 +147,7 @@ export class Http1Connections {
 }
 
 /** One listener for all responses: a closure for each would cost more than everything else here. */
-function onAnswered(this: Outgoing & Counted): void {
+function onAnswered(this: Outgoing & WithExchange): void {
   const exchange = this[EXCHANGE]!;
   exchange.connection.remove(exchange);
   if (exchange.request.complete) exchange.end();
@@ -203,7 +203,7 @@ export class Exchange extends InFlight {
         return writeHead.call(response, status, ...rest);
       }
       this.announced = true;
-      insistOnClose(request, response);
+      sendConnectionClose(request, response);
       return writeHead.call(response, status, ...rest.map(headersAsObject));
     };
     if (response.writeHeader !== undefined) response.writeHeader = response.writeHead; // its alias up to Node 24

@@ -91,10 +91,10 @@ export class Http2Sessions {
    * Sends GOAWAY, except to clients whose first stream is probably on its way. From the end of the idle time on, each
    * session closes once it has no stream.
    */
-  sayGoodbye(): void {
+  sendGoaway(): void {
     this.#saidGoodbyeAt = performance.now();
     for (const [session, openedAt] of this.#sessions) {
-      if (openedAt === USED) this.#state.collectError(() => session.closed || session.goaway(NO_ERROR, ANY_STREAM));
+      if (openedAt === USED) this.#state.collectErrorOf(() => session.closed || session.goaway(NO_ERROR, ANY_STREAM));
     }
   }
 

@@ -29,7 +29,7 @@ export function headersAsObject(list: unknown): unknown {
  * After such a response, Node ends the socket by destroySoon(). While the request's body is still arriving, that would
  * reset the connection, and the response could be lost.
  */
-export function insistOnClose(request: Incoming, response: Outgoing): void {
+export function sendConnectionClose(request: Incoming, response: Outgoing): void {
   const { socket, socket: { destroySoon } } = request;
   if (destroySoon !== undefined) socket.destroySoon = () => afterUpload(request, () => void destroySoon.call(socket));
   response.setHeader("connection", "close");

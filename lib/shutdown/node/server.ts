@@ -95,7 +95,7 @@ export class NodeServer implements AttachedServer {
     void this.#closeListener();
     this.#connections.announce();
     // Not during a delay: after a GOAWAY, Node and Deno ignore streams that cross it.
-    this.#sessions.sayGoodbye();
+    this.#sessions.sendGoaway();
   }
 
   /** Stops listening, again if it listens again. Resolves when the last connection is closed. */

@@ -305,8 +305,8 @@ test("only calls that start count as callers with other numbers", async () => {
   const theirs = callerOf(windowOf(7, 10), mine.redis);
   await mine.start();
   await theirs.penalize(1);
-  assert.equal((await mine.start()).other, undefined);
-  assert.deepEqual((await theirs.start()).other, [windowOf(5, 10)]);
+  assert.equal((await mine.start()).differing, undefined);
+  assert.deepEqual((await theirs.start()).differing, [windowOf(5, 10)]);
 });
 
 test("the time of a rate limit goes on after the server's clock was set back", async () => {
