@@ -82,7 +82,7 @@ export abstract class CancelWatch {
   abstract settle(outcome: CancelOutcome): unknown;
 
   /** The queue that it left, served in phase three. */
-  abstract get queueToServe(): QueueToServe | undefined;
+  abstract get toServe(): QueueToServe | undefined;
 }
 
 /** All leave first, then all are settled, then grants are made. */
@@ -102,7 +102,7 @@ function cancelAll(waits: readonly CancelWatch[], outcome: CancelOutcome): void 
   }
   const reasons: unknown[] = [];
   for (const wait of waits) reasons.push(wait.settle(outcome));
-  for (let i = 0; i < waits.length; i++) waits[i]!.queueToServe?.serve(reasons[i]);
+  for (let i = 0; i < waits.length; i++) waits[i]!.toServe?.serve(reasons[i]);
 }
 
 /** What ends waits: the abort of a signal, or the end of a time. It is linked in a ring with its waits. */
@@ -230,7 +230,7 @@ class Callback extends CancelWatch implements QueueToServe {
     return outcome;
   }
 
-  override get queueToServe(): QueueToServe {
+  override get toServe(): QueueToServe {
     return this;
   }
 

@@ -41,15 +41,15 @@ export class StartWaiter extends Waiter<void> {
 /** A clock that never goes back, even when a fake clock is installed or removed. */
 class Clock {
   /** A time that has passed for sure, and the correction to the platform's clock. */
-  provenTime = -Infinity;
+  proven = -Infinity;
   offset = 0;
 
   /** Milliseconds; never less than at an earlier call. */
   now(): number {
     const now = performance.now() + this.offset;
-    if (now >= this.provenTime) return this.provenTime = now;
-    this.offset += this.provenTime - now;
-    return this.provenTime;
+    if (now >= this.proven) return this.proven = now;
+    this.offset += this.proven - now;
+    return this.proven;
   }
 }
 
@@ -260,7 +260,7 @@ export class StartQueue {
     this.turn = undefined; // a turn that goes on under a timer is one of a replaced clock
     const earlyBy = due - clock.now();
     // Not early, or of a replaced clock.
-    if (earlyBy < ROUNDING || earlyBy >= EARLY) clock.provenTime = Math.max(clock.provenTime, due);
+    if (earlyBy < ROUNDING || earlyBy >= EARLY) clock.proven = Math.max(clock.proven, due);
     this.serve();
   }
 

@@ -191,7 +191,7 @@ export class WaitCancellation extends CancelWatch {
     return reason;
   }
 
-  override get queueToServe(): QueueToServe | undefined {
+  override get toServe(): QueueToServe | undefined {
     return this.#queue.owner;
   }
 }
