@@ -21,22 +21,14 @@
  * @module interlock
  */
 export type { Acquirable, Guard, MaxWaitingOptions, NameOptions, WaitOptions } from "./lib/types.ts";
-export {
-  BrokenBarrierError,
-  ClosedError,
-  LeaseLostError,
-  NotHeldError,
-  QueueFullError,
-  SyncError,
-  TimeoutError,
-} from "./lib/errors.ts";
+export { ClosedError, LeaseLostError, NotHeldError, QueueFullError, SyncError, TimeoutError } from "./lib/errors.ts";
 export { Lock } from "./lib/lock.ts";
 export { TimeoutLock } from "./lib/timeout_lock.ts";
 export { Event } from "./lib/event.ts";
 export { SetEvent } from "./lib/set_event.ts";
 export { Condition } from "./lib/condition.ts";
 export { BoundedSemaphore, Semaphore, type SemaphoreOptions } from "./lib/semaphore.ts";
-export { Barrier } from "./lib/barrier.ts";
+export { Barrier, BrokenBarrierError } from "./lib/barrier.ts";
 export { RwLock, type RwLockSide, type RwLockWriter, type WriterGuard } from "./lib/rw_lock.ts";
 export { type KeyedLock, KeyedMutex } from "./lib/keyed_mutex.ts";
 export { Queue } from "./lib/queue.ts";

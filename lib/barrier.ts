@@ -9,8 +9,12 @@ import { show } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
 import { grant, reject, reportGrant, Waiter, waitersOf, WaitQueue } from "./internal/wait_queue.ts";
 import { cannot, describe, type WaitedFor } from "./internal/waited_for.ts";
-import { BrokenBarrierError } from "./errors.ts";
+import { nameError, SyncError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
+
+/** The barrier was reset or aborted during the wait, or is still broken. */
+export class BrokenBarrierError extends SyncError {}
+nameError(BrokenBarrierError, "BrokenBarrierError");
 
 /**
  * Makes a number of parties wait until all of them have arrived. It can be reused at once for the next round.
@@ -96,7 +100,7 @@ export class Barrier {
   wait(options?: WaitOptions): Promise<number> {
     return promiseTry(() => {
       const limits = readWaitOptions(options);
-      if (this.#broken) throw this.#brokenError("barrier is broken");
+      if (this.#broken) throw new BrokenBarrierError(`${cannot(this.#target)}: barrier is broken`);
       throwIfAborted(limits);
       const party = new Waiter<number>(this.#target);
       // A waiter with an aborted signal does not count, even before the signal notifies its listeners.
@@ -137,11 +141,9 @@ export class Barrier {
 
   #rejectAll(state: string): void {
     step(() => {
-      for (const party of this.#queue.takeAll()) reject(party, this.#brokenError(state));
+      for (const party of this.#queue.takeAll()) {
+        reject(party, new BrokenBarrierError(`${cannot(this.#target)}: ${state}`));
+      }
     });
-  }
-
-  #brokenError(state: string): BrokenBarrierError {
-    return new BrokenBarrierError(`${cannot(this.#target)}: ${state}`);
   }
 }

@@ -392,8 +392,6 @@ class CallCancellation extends WaitCancellation {
 
 /** The error of a wait whose guard was released: the wait ends without the lock, even if it was cancelled before. */
 function releasedMeanwhile(condition: WaitedFor, cause?: unknown): NotHeldError {
-  return new NotHeldError(
-    `${cannot(condition)}: its guard was released meanwhile`,
-    cause === undefined ? undefined : { cause },
-  );
+  const options = cause === undefined ? undefined : { cause };
+  return new NotHeldError(`${cannot(condition)}: its guard was released meanwhile`, options);
 }

@@ -28,10 +28,6 @@ nameError(ClosedError, "ClosedError");
 export class QueueFullError extends SyncError {}
 nameError(QueueFullError, "QueueFullError");
 
-/** The barrier was reset or aborted during the wait, or is still broken. */
-export class BrokenBarrierError extends SyncError {}
-nameError(BrokenBarrierError, "BrokenBarrierError");
-
 /** A remote hold can no longer be trusted: it expired, its data is gone, or another holder has taken over. */
 export class LeaseLostError extends SyncError {}
 nameError(LeaseLostError, "LeaseLostError");

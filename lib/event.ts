@@ -32,7 +32,7 @@ export class Event {
   // #isSet implies #queue.size === 0; #last !== undefined implies that its waiter is the last in the queue
   #isSet = false;
   /** The promise of the last waiter if nothing can cancel it; later calls without options share it. */
-  #last: Promise<void> | undefined = undefined;
+  #last: Promise<void> | undefined;
   /** The number of waiters that share an earlier waiter's promise and are not in the queue. */
   #sharing = 0;
   readonly #target: WaitedFor;

@@ -239,9 +239,7 @@ export class Queue<T> implements AsyncIterable<T> {
    */
   taskDone(): void {
     if (this.#unfinished === 0) {
-      throw new RangeError(
-        `Cannot finish item of ${withName("queue", this.name)}: taskDone() was called for each item`,
-      );
+      throw new RangeError(`Cannot ${withName("finish item of queue", this.name)}: each item is done already`);
     }
     this.#countDone(1);
   }

@@ -156,7 +156,7 @@ test("queue: taskDone is refused once it was called for each item", async () => 
   const queue = new Queue<number>(2, { name: "jobs" });
   await queue.put(1);
   queue.taskDone();
-  const message = /^RangeError: Cannot finish item of queue "jobs": taskDone\(\) was called for each item$/;
+  const message = /^RangeError: Cannot finish item of queue "jobs": each item is done already$/;
   assert.throws(() => queue.taskDone(), message);
   await queue.join();
 });

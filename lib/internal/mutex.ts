@@ -12,7 +12,7 @@ import type { Guard } from "../types.ts";
 
 export class Mutex implements Owner {
   // queue.size > 0 implies holder !== undefined
-  holder: Hold | undefined = undefined;
+  holder: Hold | undefined;
   readonly queue: WaitQueue<Hold>;
   readonly name: string | undefined;
 

@@ -51,7 +51,7 @@ export class WindowLog implements StartLog {
   readonly quota: Quota;
   // A time, which never decreases, and the number of starts made then; and so on. Those before `first` have expired;
   // `used` is the sum of the others.
-  starts: TimesAndCounts | undefined = undefined;
+  starts: TimesAndCounts | undefined;
   /** The index of the first time that counts. */
   first = 0;
   /** The number of starts within the window. */

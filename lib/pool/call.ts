@@ -27,7 +27,7 @@ export class Call extends Waiter<void> {
   /** Undefined for a call without options. */
   readonly options: CallOptions | undefined;
   /** Set while its function runs, if that has a signal of its own, to which `watch` passes on the caller's. */
-  own: { readonly controller: AbortController; readonly watch: CancelWatch | undefined } | undefined = undefined;
+  own: { readonly controller: AbortController; readonly watch: CancelWatch | undefined } | undefined;
 
   constructor(target: WaitedFor, options: CallOptions | undefined) {
     super(target);

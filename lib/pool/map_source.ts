@@ -28,7 +28,7 @@ type SourceState = "open" | "owing" | "full" | "over";
 export class Source<T> {
   state: SourceState = "open";
   readonly #isAsync: boolean;
-  #item: T | PromiseLike<T> | undefined = undefined;
+  #item: T | PromiseLike<T> | undefined;
   readonly #iterator: Iterator<T | PromiseLike<T>> | AsyncIterator<T>;
 
   constructor(given: MapSource<T>) {

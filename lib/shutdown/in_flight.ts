@@ -8,8 +8,8 @@
 export class InFlight {
   #label: string | undefined;
   // Written only by WorkInFlight. Both are set while it is in flight.
-  previous: InFlight | undefined = undefined;
-  next: InFlight | undefined = undefined;
+  previous: InFlight | undefined;
+  next: InFlight | undefined;
 
   constructor(label?: string) {
     this.#label = label;

@@ -82,11 +82,11 @@ export class ShutdownState {
    * While set, node servers hold back new requests, and fetch servers responses: clients that wait for a response open
    * no further connections, so even an overloaded listener comes to rest.
    */
-  heldBack: Promise<void> | undefined = undefined;
+  heldBack: Promise<void> | undefined;
   /** Resolves `heldBack`. */
   #resume = (): void => {};
   /** While a server calls its listeners: the request for which it does so, and which it has counted. */
-  countedByServer: InFlight | undefined = undefined;
+  countedByServer: InFlight | undefined;
   /** Registered by onShutdown(). */
   readonly callbacks: Step[] = [];
   /** Registered by defer(). */

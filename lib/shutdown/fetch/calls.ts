@@ -23,7 +23,7 @@ export class Call extends InFlight {
   readonly info: unknown;
   stage: "handling" | "held" | "sending" = "handling";
   /** Breaks off the present stage. */
-  onCut: (() => void) | undefined = undefined;
+  onCut: (() => void) | undefined;
 
   constructor(state: ShutdownState, request: Request, info: unknown, label: Labeler<Request>) {
     super(label && requestLabel(request, label));

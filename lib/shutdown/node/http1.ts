@@ -165,7 +165,7 @@ export class Exchange extends InFlight {
   /** Whether the head of its response has announced the close. */
   announced = false;
   /** The previous request on the connection, while it has no response. */
-  older: Exchange | undefined = undefined;
+  older: Exchange | undefined;
   readonly #url: string | undefined; // the original URL: routers change `request.url`
 
   /** @param response Undefined for an upgrade request. */
@@ -229,7 +229,7 @@ export class Connection {
   readonly shutdown: ShutdownState;
   readonly socket: SocketLike;
   /** The last request without a response on it; earlier ones follow by `older`. An upgraded connection keeps one. */
-  lastRequest: Exchange | undefined = undefined;
+  lastRequest: Exchange | undefined;
   /** The number of checks in a row that found it silent. */
   #silentChecks: number;
   /** The bytes in both directions at the last check. */

@@ -33,7 +33,7 @@ export class NodeServer implements AttachedServer {
   /** Restore the server's methods that were replaced. */
   readonly #restorers: (() => void)[] = [];
   /** Set once the listener is closed; resolves when the last connection is closed. */
-  #closed: Promise<void> | undefined = undefined;
+  #closed: Promise<void> | undefined;
   /** The number of connections so far. */
   #accepted = 0;
   #isDetached = false;
