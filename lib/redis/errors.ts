@@ -134,12 +134,16 @@ export function withoutArguments(error: unknown): unknown {
   return error;
 }
 
-/** Describes a failure, with the client's error as its cause. */
+/** Describes a failure in a few words. */
+export function reasonFor(error: unknown): string {
+  const known = explanations[codeOf(error)];
+  return error instanceof RedisError || known === undefined ? messageOf(error) : `${known} (${replyOf(error)})`;
+}
+
+/** Describes the failure of a call, with the client's error as its cause. */
 export function explain(operation: string, error: unknown): RedisError {
   const isState = error instanceof StateError;
   if (error instanceof RedisError && !isState) return error;
-  const known = explanations[codeOf(error)];
-  const reason = isState || known === undefined ? messageOf(error) : `${known} (${replyOf(error)})`;
   const cause = isState && error.cause !== undefined ? error.cause : withoutArguments(error);
-  return new RedisError(`Cannot ${operation}: ${reason}`, { cause });
+  return new RedisError(`Cannot ${operation}: ${reasonFor(error)}`, { cause });
 }

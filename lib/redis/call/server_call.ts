@@ -22,7 +22,7 @@ import { type GiveUpOutcome, hook } from "../../internal/hook.ts";
 import { exposeState } from "../../internal/state.ts";
 import { Timer } from "../../internal/timer.ts";
 import type { WaitOptions } from "../../types.ts";
-import { causedBy, explain, mayHaveRun, withoutArguments } from "../errors.ts";
+import { causedBy, explain, mayHaveRun, reasonFor, withoutArguments } from "../errors.ts";
 import type { CallSpec } from "../resource_spec.ts";
 import { type Sender, SentCommand } from "../store/commands.ts";
 import { firedAt, type Moment, now, SILENCE } from "../times.ts";
@@ -192,8 +192,9 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
    * @param cause The failure of the connection, if that was the obstacle.
    * @param detail Text after the time. Default: the holder, if diagnostics know it.
    */
-  #timeoutError(cause?: unknown, detail = hook?.holderText(this.spec.resource)): TimeoutError {
-    return timeoutError(`acquire ${this.spec.what}`, this.#timeout, detail, causedBy(cause));
+  #timeoutError(cause?: unknown, detail = hook?.holderText(this.spec.resource) ?? ""): TimeoutError {
+    const reason = cause === undefined ? "" : `; ${reasonFor(cause)}`;
+    return timeoutError(`acquire ${this.spec.what}`, this.#timeout, reason + detail, causedBy(cause));
   }
 
   /** Ends without a grant: it has failed, timed out, or its signal has aborted. */
