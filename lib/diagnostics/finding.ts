@@ -48,13 +48,13 @@ export function longHold(hold: Acquisition, now: number): Finding {
       ? "no call of this process waits for it, inspect() shows those of others"
       : "no call waits for it"
     : `${plural(waits.size, "call waits", "calls wait")} for it, the first for ${age(waiter, now)}${atSite(waiter)}`;
-  const message = `${hold.thing.label} has been held for ${age(hold, now)}, since ${timeOfDay(hold, now)}` +
+  const message = `long hold: ${hold.thing.label} has been held for ${age(hold, now)}, since ${timeOfDay(hold, now)}` +
     `${atSite(hold, ", acquired at")}; ${waiters}`;
   return finding("held", message, waiter === undefined ? [hold] : [hold, waiter], now);
 }
 
 /** Describes a wait that lasts too long, or is pending when the process ends. */
-export function longWait(wait: Acquisition, now: number, prefix = ""): Finding {
+export function longWait(wait: Acquisition, now: number, prefix = "long wait: "): Finding {
   const { holds, waits } = wait.group;
   const [holder] = holds;
   const others = waits.size === 1 ? "" : ` (${plural(waits.size - 1, "other call waits", "other calls wait")}, too)`;
@@ -77,7 +77,7 @@ function holderInWords(wait: Acquisition, holder: Acquisition | undefined, now: 
 
 /** Describes a release of another caller's hold. */
 export function wrongReleaseFinding({ hold, refused, origin }: WrongRelease, now: number): Finding {
-  const message = `${hold.thing.label} is released${atSite({ origin })} by a caller whose own acquire` +
+  const message = `wrong release: ${hold.thing.label} is released${atSite({ origin })} by a caller whose own acquire` +
     `${atSite(refused)} was refused; another call has held it for ${age(hold, now)}${atSite(hold, ", acquired at")}. ` +
     "Release the guard in place of the lock";
   return finding("release", message, [hold], now);

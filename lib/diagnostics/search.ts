@@ -41,7 +41,7 @@ export class Search {
    * @param most The maximum number of waits and of holds that last too long; the rest come with the next search.
    */
   take(now: number, due = now, most?: number): Finding[] {
-    const prefix = due > now ? "the process ends while " : "";
+    const prefix = due > now ? "wait at exit: the process ends while " : undefined;
     const mayBeDeadlocked = this.#waitsInRuns.takeNew(hub.registry.groups.values(), due).length > 0;
     const deadlocks = mayBeDeadlocked ? this.#deadlocks(now, due) : [];
     const withoutDeadlocked = (all: Acquisition[]) => all.filter((one) => !this.#deadlocked.has(one));

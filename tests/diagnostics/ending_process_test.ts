@@ -13,13 +13,13 @@ test("watchdog: a call that waits when the process ends is reported, with both p
   const [first, ...rest] = await run("forgotten release");
   assert.match(
     first!,
-    /^waited: Interlock: the process ends while a call at \S+:\d+ has waited for lock "orders" for \d+ ms, since [\d:]+; held for \d+ ms, acquired at \S+:\d+$/,
+    /^waited: Interlock: wait at exit: the process ends while a call at \S+:\d+ has waited for lock "orders" for \d+ ms, since [\d:]+; held for \d+ ms, acquired at \S+:\d+$/,
   );
   assert.deepEqual(rest, []);
   const [event] = await run("event");
   assert.match(
     event!,
-    /^waited: Interlock: the process ends while a call at \S+ has waited for event "ready" .*; nothing has ended its wait$/,
+    /^waited: Interlock: wait at exit: the process ends while a call at \S+ has waited for event "ready" .*; nothing has ended its wait$/,
   );
 });
 

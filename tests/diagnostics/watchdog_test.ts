@@ -43,12 +43,15 @@ test("watchdog: a forgotten release is found from both sides, once each", () =>
     const [held, waited] = findings as [Finding, Finding];
     const file = here.split(":")[0];
     const atLine = (offset: number) => `${file}:${Number(here.split(":")[1]) + offset}`;
-    assert.match(held.message, /^Interlock: lock #\d+ has been held for 10\.\d s, since \d\d:\d\d:\d\d, acquired at /);
+    assert.match(
+      held.message,
+      /^Interlock: long hold: lock #\d+ has been held for 10\.\d s, since \d\d:\d\d:\d\d, acquired at /,
+    );
     assert.ok(held.message.includes(`, acquired at ${atLine(1)}; 1 call waits for it, the first for `), held.message);
     assert.ok(held.message.endsWith(` at ${atLine(4)}`), held.message);
     assert.match(
       waited.message,
-      /^Interlock: a call at \S+ has waited for lock #\d+ for 10\.\d s, since \d\d:\d\d:\d\d; held /,
+      /^Interlock: long wait: a call at \S+ has waited for lock #\d+ for 10\.\d s, since \d\d:\d\d:\d\d; held /,
     );
     assert.ok(
       waited.message.includes(`a call at ${atLine(4)} `) && waited.message.endsWith(`acquired at ${atLine(1)}`),
@@ -307,7 +310,7 @@ test("watchdog: by default it warns, with the words and the full paths", () =>
     assert.equal(warnings.length, 1);
     assert.match(
       `${warnings[0]}`,
-      /^Interlock: lock "orders" has been held .*\n {4}at \S+tests\/diagnostics\/watchdog_test\.ts:\d+:\d+$/,
+      /^Interlock: long hold: lock "orders" has been held .*\n {4}at \S+tests\/diagnostics\/watchdog_test\.ts:\d+:\d+$/,
     );
   }));
 
@@ -362,7 +365,7 @@ test("watchdog: its findings are what lasts too long now, reported or not", () =
     assert.deepEqual(kindsOf(findings), ["self", "waited", "held"]);
     assert.match(
       findings[2]!.message,
-      /^Interlock: lock "orders" has been held for 120 ms, since .*acquired at watchdog_test/,
+      /^Interlock: long hold: lock "orders" has been held for 120 ms, since .*acquired at watchdog_test/,
     );
     controller.abort();
     guard.release();

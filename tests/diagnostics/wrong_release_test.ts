@@ -34,7 +34,7 @@ test("watchdog: a release in finally after an acquire that timed out is reported
     assert.match(
       findings[0]!.message,
       new RegExp(
-        `^Interlock: lock "orders" is released at ${place} by a caller whose own acquire at ${place} was refused; ` +
+        `^Interlock: wrong release: lock "orders" is released at ${place} by a caller whose own acquire at ${place} was refused; ` +
           `another call has held it for 100 ms, acquired at ${place}\\. Release the guard in place of the lock$`,
       ),
     );
