@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { checkArray, isThenable, readWaitOptions, throwIfAborted, type WaitLimits } from "./internal/check.ts";
+import { checkArray, checkOwn, isThenable, readWaitOptions, throwIfAborted } from "./internal/check.ts";
 import { onCancel, reasonOf } from "./internal/cancellation.ts";
 import { ASYNC_DISPOSE } from "./internal/dispose.ts";
 import { inLockOrder, type OrderedLock } from "./internal/lock_order.ts";
@@ -119,7 +119,7 @@ export async function acquireAll<L extends readonly Acquirable<AnyGuard>[]>(
 }
 
 /** The options for the next acquisition. */
-function nextOptions(limits: WaitLimits | undefined, deadline: number): WaitOptions | undefined {
+function nextOptions(limits: ReturnType<typeof readWaitOptions>, deadline: number): WaitOptions | undefined {
   if (limits === undefined) return undefined;
   throwIfAborted(limits); // a free lock is acquired without checking it
   const { signal, timeout } = limits;
@@ -182,6 +182,7 @@ class Group implements GuardGroup<readonly AnyGuard[]> {
   }
 
   release(): Promise<void> {
+    checkOwn(this, Group);
     return this.#released ??= giveBack(this.#guards, this.#locks)?.then(throwErrors) ?? Promise.resolve();
   }
 

@@ -149,7 +149,7 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
   run<T>(key: K, fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     try {
       checkKey(key);
-      checkFunction(fn, "fn");
+      checkFunction(fn);
       const limits = options === undefined ? undefined : admit(options, this.#entries, key);
       return runHolding(this.#entries.of(key), fn, limits);
     } catch (error) {

@@ -114,7 +114,7 @@ export class SingleFlight<K = string | number | bigint | symbol> {
   run<T>(key: K, fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return promiseTry(() => {
       checkKey(key);
-      checkFunction(fn, "fn");
+      checkFunction(fn);
       const limits = admit(options);
       const flight = this.#flights.get(key) ?? this.#begin(key, fn, limits);
       return flight.join(limits) as Promise<T>;

@@ -136,7 +136,7 @@ export class TaskGroup implements AsyncDisposable {
    * ```
    */
   static async scope<T>(fn: (group: TaskGroup) => T | PromiseLike<T>, options?: TaskGroupOptions): Promise<T> {
-    checkFunction(fn, "fn");
+    checkFunction(fn);
     const group = new TaskGroup(options);
     group.#begin();
     group.#closing = true;
@@ -210,7 +210,7 @@ export class TaskGroup implements AsyncDisposable {
    */
   run<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>): Promise<T> {
     return promiseTry(() => {
-      checkFunction(fn, "fn");
+      checkFunction(fn);
       if (this.#hasEnded()) throw new ClosedError(`${cannot(this.#places)}: task group has ended`);
       const result = this.#execute(fn);
       result.catch(() => {}); // `join` throws it

@@ -229,7 +229,7 @@ export const badWaitOptions: readonly (readonly [unknown, typeof TypeError | typ
   [
     new AbortController().signal,
     TypeError,
-    /options must not be a signal itself: pass it as { signal }, got .*AbortSignal/,
+    /options must not be a signal: pass { signal }, got .*AbortSignal/,
   ],
   [{ timeout: NaN }, RangeError, /timeout .*NaN/],
   [{ timeout: -1 }, RangeError, /timeout .*-1/],

@@ -33,22 +33,33 @@ const others = [
   ['await lock.acquire({ timeout: "5" })', 'TypeError: timeout must be a number of milliseconds, got "5"'],
   ["await lock.acquire(5000)", "TypeError: options must be an object such as { timeout }, got 5000"],
   ['new Lock("orders")', 'TypeError: options must be an object such as { name }, got "orders"'],
-  ["await lock.acquire(signal)", "TypeError: options must not be a signal itself: pass it as { signal }, got …"],
+  ["await lock.acquire(signal)", "TypeError: options must not be a signal: pass { signal }, got …"],
+  [
+    "await lock.acquire({ signal: controller })",
+    "TypeError: signal must be an AbortSignal, such as controller.signal, got an object (AbortController)",
+  ],
   ["await semaphore.acquire(2)", "TypeError: options must be an object such as { permits }, got 2"],
   ['await uploads.acquire("ann", 2)', "TypeError: options must be an object such as { permits }, got 2"],
   ["await limiter.acquire(2)", "TypeError: options must be an object such as { permits }, got 2"],
   ["await redisSemaphore.acquire(2)", "TypeError: options must be an object such as { permits }, got 2"],
   ["await redisLimiter.acquire(2)", "TypeError: options must be an object such as { permits }, got 2"],
-  [
-    "semaphore.tryAcquire({ permits: 2 })",
-    "TypeError: permits must be a number by itself, got an object (Object)",
-  ],
+  ["semaphore.tryAcquire({ permits: 2 })", "TypeError: permits must be a number, got an object (Object)"],
   ["acquireAll(a, b)", "TypeError: list must be an array such as [a, b], got an object (Lock)"],
   ["acquireAll([users])", "TypeError: list[0] must be … or a key (mutex.at(key)), got an object (KeyedMutex)"],
   ["new Semaphore(-1)", "RangeError: value must be a whole number of 0 or more, got -1"],
   ["new RedisLock(…, { ttl: 5 })", "RangeError: ttl must be a whole number of milliseconds from 10 to …, got 5"],
   ['new Pool("5")', 'TypeError: limit must be a number, got "5"'],
-  ["lock.run(work())", "TypeError: fn must be a function that is not called yet, got an object (Promise)"],
+  [
+    "lock.run(work())",
+    "TypeError: fn must be a function, such as () => work(), before any options, got an object (Promise)",
+  ],
+  [
+    "lock.run({ timeout: 5 }, save)",
+    "TypeError: fn must be a function, such as () => work(), before any options, got an object (Object)",
+  ],
+  ["work.finally(guard.release)", "TypeError: release must be called as () => guard.release(), got undefined"],
+  ["work.finally(group.release)", "TypeError: release must be called as () => guard.release(), got undefined"],
+  ["work.finally(lease.release)", "TypeError: release must be called as () => guard.release(), got undefined"],
   [
     "shutdown.attach(app)",
     "TypeError: server must be a server of node:http, … (pass the server that app.listen returns), …",
@@ -151,6 +162,11 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
     const guard = await new Lock().acquire();
     await Promise.resolve().finally(guard.release);
   },
+  "work.finally(group.release)": async () => await Promise.resolve().finally((await acquireAll([])).release),
+  "work.finally(lease.release)": async () => {
+    await using lease = await new RedisLock(memoryBackend(), "orders").acquire();
+    await Promise.resolve().finally(lease.release);
+  },
   "try { guard = await lock.acquire({ timeout }) } finally { guard.release() }": async () => {
     let guard: Guard;
     try {
@@ -180,7 +196,6 @@ const elsewhere: Readonly<Record<string, RegExp>> = {
   "try { guard = await lock.acquire({ timeout }) } finally { guard.release() }": /undefined/,
   "lock.locked()": /lock\.locked is not a function/,
   "lock.runExclusive(save)": /lock\.runExclusive is not a function/,
-  "work.finally(guard.release)": /#owner/,
   "rw.acquire()": /rw\.acquire is not a function/,
 };
 

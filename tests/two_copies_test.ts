@@ -34,7 +34,7 @@ test("two copies: a Condition and a Pool refuse the lock and the limiter of the 
   }
   const rate = new other.RateLimiter(1, 1);
   assert.throws(() => new Pool(1, { rate: rate as never }), TWO_COPIES);
-  assert.throws(() => new Pool(1, rate as never), /^TypeError: options must not be a RateLimiter itself/);
+  assert.throws(() => new Pool(1, rate as never), /^TypeError: options must not be a RateLimiter: pass/);
   assert.throws(() => new other.Pool(1, { rate: new RateLimiter(1, 1) as never }), TWO_COPIES);
 });
 

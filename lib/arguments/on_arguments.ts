@@ -12,7 +12,6 @@ import {
   checkTimeout,
   must,
   promiseTry,
-  quote,
 } from "../internal/check.ts";
 import { copySignature } from "../internal/wrap.ts";
 import type { NameOptions, WaitOptions } from "../types.ts";
@@ -84,7 +83,7 @@ let functions = 0;
 function checkDecorated(decorator: string, fn: unknown, context: unknown): void {
   const isStandard = context === undefined || (typeof context === "object" && context !== null);
   must(isStandard, decorator, "be applied as a standard decorator (switch experimentalDecorators off)", context);
-  checkFunction(fn, "fn");
+  checkFunction(fn);
   const kind = (context as Partial<DecoratorContext> | undefined)?.kind ?? "method";
   must(kind === "method", decorator, "decorate a method", kind);
 }
@@ -103,13 +102,9 @@ function keyText(identity: string, parts: readonly KeyPart[], areFromFunction: b
 function partText(part: unknown, index: number, isFromFunction: boolean): string {
   if (part === null) return "null";
   if (typeof part === "object" || typeof part === "function" || typeof part === "symbol") {
-    const rule = "must be a string, number, bigint, boolean, null or undefined";
-    const got = typeof part === "symbol" ? "a symbol" : quote(part);
-    throw new TypeError(
-      isFromFunction
-        ? `the key that select returns ${rule}, got ${got}`
-        : `selected argument ${index} ${rule}, got ${got}: pass a key function as select`,
-    );
+    const what = isFromFunction ? "the key that select returns" : `selected argument ${index}`;
+    const remedy = isFromFunction ? "" : " (or pass a key function as select)";
+    must(false, what, `be a string, number, bigint, boolean, null or undefined${remedy}`, part);
   }
   return `${typeof part} ${part}`;
 }

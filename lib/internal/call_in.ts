@@ -25,7 +25,7 @@ export async function runHoldingRemotely<G extends { release(): Promise<unknown>
   fn: (guard: G) => T | PromiseLike<T>,
   release: (guard: G) => Promise<unknown> = (guard) => guard.release(),
 ): Promise<T> {
-  checkFunction(fn, "fn");
+  checkFunction(fn);
   const guard = await acquire();
   let result: T;
   try {

@@ -18,7 +18,7 @@ export function quote(value: unknown): string {
     if (Object(value) === value) return `an object (${printable(classOf(value as object) || "no class")})`;
     return printable(typeof value === "bigint" ? `${value}n` : String(value)); // the only conversion that accepts a symbol
   } catch {
-    return typeof value === "function" ? "a function" : "an object"; // a proxy, or a name that is no text
+    return typeof value; // a proxy, or a name that is no text
   }
 }
 
@@ -33,7 +33,7 @@ function cut(value: unknown): string {
 }
 
 /** Control, bidirectional and line-end characters, with which a name could forge or reorder a line of a log. */
-const CONTROLS = /[\p{Cc}\p{Cs}\p{Bidi_C}\u2028\u2029]/gu;
+const CONTROLS = /[\p{Cc}\p{Cs}\p{Bidi_C}\p{Zl}\p{Zp}]/gu;
 
 /** Escapes these characters. */
 export function visible(text: string): string {
@@ -95,17 +95,20 @@ export function checkCount(value: unknown, name: string, min: number): asserts v
 
 /** Any number, NaN included. */
 export function checkNumber(value: unknown, name: string): asserts value is number {
-  const rule = typeof value === "object" && value ? "be a number by itself" : "be a number";
-  must(typeof value === "number", name, rule, value);
+  must(typeof value === "number", name, "be a number", value);
+}
+
+/** Requires that `release` was called on its guard, which `promise.finally(guard.release)` has lost. */
+export function checkOwn(value: unknown, Class: abstract new (...args: never) => unknown): void {
+  must(value instanceof Class, "release", "be called as () => guard.release()", value);
 }
 
 /** A function that does its work when it is called, so not a generator function. */
-export function checkFunction(value: unknown, name: string): void {
-  if (typeof value !== "function") {
-    must(false, name, `be a function${isThenable(value) ? " that is not called yet" : ""}`, value);
-  }
+export function checkFunction(value: unknown, name = "fn"): void {
+  const remedy = name === "fn" ? ", such as () => work(), before any options" : "";
+  must(typeof value === "function", name, `be a function${remedy}`, value);
   const { [Symbol.toStringTag]: tag } = value as { readonly [Symbol.toStringTag]?: string };
-  must(!tag?.includes("Generator"), name, "not be a generator function: calling it runs nothing yet", value);
+  must(!tag?.includes("Generator"), name, "not be a generator function: calling it runs nothing", value);
 }
 
 /** A key. If a caller forgets it, the next argument, such as a function, takes its place. */
@@ -145,9 +148,8 @@ export function checkBoolean(value: unknown, name: string): asserts value is boo
 export function checkOptions(options: unknown, rule = "be an object"): void {
   if (options === undefined) return;
   must(typeof options === "object" && options !== null, "options", rule, options);
-  const given = options as { readonly aborted?: unknown };
   // Otherwise it would pass for empty options.
-  must(given.aborted === undefined, "options", "not be a signal itself: pass it as { signal }", options);
+  must((options as Partial<AbortSignal>).aborted === undefined, "options", "not be a signal: pass { signal }", options);
 }
 
 /** The name in a constructor's options, read once; undefined if there is none. */
@@ -197,7 +199,7 @@ export function checkSignal(value: unknown): asserts value is AbortSignal {
   const { aborted, addEventListener, removeEventListener } = (value ?? {}) as Partial<AbortSignal>;
   const isSignal = typeof aborted === "boolean" && typeof addEventListener === "function" &&
     typeof removeEventListener === "function";
-  must(isSignal, "signal", "be an AbortSignal", value);
+  must(isSignal, "signal", "be an AbortSignal, such as controller.signal", value);
 }
 
 /** An object that may be closed for good. */

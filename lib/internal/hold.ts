@@ -4,7 +4,7 @@
  * @module
  */
 import { callIn } from "./call_in.ts";
-import { checkFunction, isThenable } from "./check.ts";
+import { checkFunction, checkOwn, isThenable } from "./check.ts";
 import { ASYNC_DISPOSE, DISPOSE } from "./dispose.ts";
 import { hook, step } from "./hook.ts";
 import { show } from "./show.ts";
@@ -41,6 +41,7 @@ export class Hold implements Guard {
   }
 
   release(): void {
+    checkOwn(this, Hold);
     const owner = this.#owner;
     if (owner === undefined) return;
     this.#owner = undefined;
@@ -90,7 +91,7 @@ export function runHolding<G extends Guard, O, T>(
   options: O | undefined,
 ): Promise<T> {
   try {
-    checkFunction(fn, "fn");
+    checkFunction(fn);
     const guard = options === undefined ? primitive.tryAcquire() : undefined;
     // `fn` is never called synchronously. Awaiting a guard is slower than awaiting undefined.
     return callHolding(fn, guard === undefined ? primitive.acquire(options) : NEXT_TURN, guard);

@@ -77,11 +77,11 @@ export class StartQueue {
   readonly logs: readonly StartLog[];
   readonly target: WaitedFor;
   readonly waiters: WaitQueue<void, StartWaiter>;
-  private timer: Timer | undefined = undefined;
+  private timer: Timer | undefined;
   /** No call starts before this time. */
   blockedUntil = 0;
   /** When this turn's starts began, until all of their callers have resumed. */
-  private turn: number | undefined = undefined;
+  private turn: number | undefined;
   /** Whether a call was granted since `endTurn` last checked. */
   private hasGranted = false;
 
@@ -123,7 +123,7 @@ export class StartQueue {
 
   /** Calls `fn` once it may start. */
   async run<T>(fn: () => T | PromiseLike<T>, options: StartOptions | undefined): Promise<T> {
-    checkFunction(fn, "fn");
+    checkFunction(fn);
     await this.acquire(options); // even without a wait: `fn` is never called synchronously
     const result = fn();
     return isThenable(result) ? await result : result; // awaited so that an error's stack shows the caller

@@ -27,9 +27,9 @@ export class Waiter<T> {
   readonly permits: number;
   /** Whether it is in a queue. */
   queued = false;
-  next: Waiter<T> | undefined = undefined;
+  next: Waiter<T> | undefined;
   /** Its cancellation, if it can be cancelled. */
-  cancellation: WaitCancellation | undefined = undefined;
+  cancellation: WaitCancellation | undefined;
   /** Settles its promise. Set in the step in which it joins a queue. */
   resolve!: Resolve<T>;
 
@@ -42,11 +42,11 @@ export class Waiter<T> {
 /** A queue of `W`, each of which waits for a `T`. */
 export class WaitQueue<T, W extends Waiter<T> = Waiter<T>> {
   // There are `size` waiters from `head` by `next` to `tail`.
-  head: W | undefined = undefined;
-  protected tail: W | undefined = undefined;
+  head: W | undefined;
+  protected tail: W | undefined;
   size = 0;
   /** Why it is closed for good; undefined while it is open. No waiter joins a closed queue. */
-  closedWith: { readonly reason: unknown } | undefined = undefined;
+  closedWith: { readonly reason: unknown } | undefined;
   /** Served after waiters were cancelled: later waiters may fit now. */
   readonly owner: QueueToServe | undefined;
   private readonly maxSize: number;
@@ -165,7 +165,7 @@ interface AnyQueue {
 /** The signal and the time-out of a waiter. */
 export class WaitCancellation extends CancelWatch {
   /** The waiter before its own in the queue. Waiters without a cancellation leave only at the head. */
-  previous: Waiter<never> | undefined = undefined;
+  previous: Waiter<never> | undefined;
   readonly #waiter: Waiter<never>;
   readonly #queue: AnyQueue;
 
@@ -266,8 +266,8 @@ export function closeQueues<T, W extends Waiter<T>>(
 /** The error of a call at a full queue. */
 export function queueFullError(waiter: Waiter<never>, waiting: number): QueueFullError {
   reportGiveUp(waiter, "full");
-  const calls = waiting === 1 ? "1 call is" : `${waiting} calls are`;
-  return new QueueFullError(`${cannot(waiter.target)}: ${calls} waiting already`);
+  const few = ["it is busy, and maxWaiting is 0", "1 call is waiting already"];
+  return new QueueFullError(`${cannot(waiter.target)}: ${few[waiting] ?? `${waiting} calls are waiting already`}`);
 }
 
 /** Reports the grant of a waiter, even if it did not have to wait. */

@@ -13,7 +13,7 @@ export function wrapFunction<This, A extends unknown[], R>(
   fn: (this: This, ...args: A) => R,
   run: (call: () => Awaited<R>) => Promise<Awaited<R>>,
 ): Wrapped<This, A, R> {
-  checkFunction(fn, "fn");
+  checkFunction(fn);
   return copySignature(fn, function (this: This, ...args: A) {
     return run(() => Reflect.apply(fn, this, args) as Awaited<R>);
   });

@@ -115,7 +115,7 @@ export class Pool implements AsyncDisposable {
     checkCount(limit, "limit", 1);
     const queueOptions = readQueueOptions(options);
     const isLimiter = isNamed(options, "RateLimiter"); // it would pass for options without a rate
-    must(!isLimiter, "options", "not be a RateLimiter itself: pass it as { rate }", options);
+    must(!isLimiter, "options", "not be a RateLimiter: pass { rate }", options);
     const { rate } = options ?? {};
     const { queue, copy } = stateOf<{ queue?: StartQueue; copy?: typeof COPY } | undefined>(rate) ?? {};
     const remedy = " (await any other limiter in the function)";
@@ -229,7 +229,7 @@ export class Pool implements AsyncDisposable {
    * @throws {RangeError} for a `timeout` that is NaN or negative, and for a `priority` that is not finite.
    */
   async createTask<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: TaskOptions): Promise<Task<T>> {
-    checkFunction(fn, "fn");
+    checkFunction(fn);
     const state = this.#state;
     const call = state.newCall(state.createTarget, options);
     await state.takeSlot(call);
@@ -260,7 +260,7 @@ export class Pool implements AsyncDisposable {
    */
   run<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: TaskOptions): Promise<T> {
     try {
-      checkFunction(fn, "fn");
+      checkFunction(fn);
       return this.#state.run(this.#state.newCall(this.#state.runTarget, options), fn);
     } catch (error) {
       return Promise.reject(error);
@@ -291,7 +291,7 @@ export class Pool implements AsyncDisposable {
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>> {
-    checkFunction(fn, "fn");
+    checkFunction(fn);
     const state = this.#state;
     return copySignature(fn, function (this: This, ...args: A) {
       try {
@@ -426,7 +426,7 @@ function checkMap<T, R, S extends boolean>(
   options: MapOptions<S> | undefined,
 ): MapJob<T, MapResult<R, S>> {
   checkSource(source);
-  checkFunction(fn, "fn");
+  checkFunction(fn);
   checkOptions(options);
   const { ordered = true, buffer = 1, signal, settled = false } = options ?? {};
   checkBoolean(ordered, "ordered");

@@ -196,7 +196,7 @@ export class RedisRateLimiter {
    * @throws The errors of `acquire` and of `fn`.
    */
   async run<T>(fn: () => T | PromiseLike<T>, options?: RedisRateLimiterWaitOptions): Promise<T> {
-    checkFunction(fn, "fn");
+    checkFunction(fn);
     await this.acquire(options);
     return await fn();
   }

@@ -317,7 +317,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
   }
 
   #newStep(fn: Step["fn"], label: string | undefined, kind: string): Step {
-    checkFunction(fn, "fn");
+    checkFunction(fn);
     this.#state.checkUsable(`register ${kind}`, label);
     return { fn, label: label ?? (fn.name || kind) };
   }

@@ -5,7 +5,7 @@
  * @module
  */
 import { type CancelOutcome, type CancelWatch, onCancel, reasonOf, timeoutError } from "../internal/cancellation.ts";
-import { admit, promiseTry, type WaitLimits, withName } from "../internal/check.ts";
+import { admit, checkOwn, promiseTry, type WaitLimits, withName } from "../internal/check.ts";
 import { ASYNC_DISPOSE, DISPOSE } from "../internal/dispose.ts";
 import { hook } from "../internal/hook.ts";
 import { runtime } from "../internal/platform.ts";
@@ -60,6 +60,7 @@ class WebHold implements WebGuard {
   }
 
   release(): Promise<void> {
+    checkOwn(this, WebHold);
     this.#spend(false);
     return this.#ended;
   }

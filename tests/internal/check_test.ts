@@ -26,7 +26,7 @@ test("check: quoted values are short and unmistakable", () => {
   const { proxy, revoke } = Proxy.revocable({}, {});
   revoke();
   const nameless = JSON.parse('{"constructor": {"name": {"toString": 1}}}');
-  for (const value of [proxy, nameless]) assert.equal(quote(value), "an object");
+  for (const value of [proxy, nameless]) assert.equal(quote(value), "object");
   assert.ok(quote("x".repeat(10_000)).length < 80);
 });
 
@@ -37,9 +37,9 @@ test("check: numbers", () => {
   checkInteger(3, "n", 1, 3);
   assert.throws(() => checkInteger(4, "n", 1, 3), new RangeError("n must be a whole number from 1 to 3, got 4"));
   assert.throws(() => checkInteger(0, "n", 1), new RangeError("n must be a whole number of 1 or more, got 0"));
-  assert.throws(() => checkFunction(5, "fn"), new TypeError("fn must be a function, got 5"));
-  const called = new TypeError("fn must be a function that is not called yet, got an object (Promise)");
-  assert.throws(() => checkFunction(Promise.resolve(), "fn"), called);
+  const called = "fn must be a function, such as () => work(), before any options, got an object (Promise)";
+  assert.throws(() => checkFunction(Promise.resolve()), new TypeError(called));
+  assert.throws(() => checkFunction(5, "report"), new TypeError("report must be a function, got 5"));
 });
 
 test("check: a thrown error becomes a rejection", async () => {

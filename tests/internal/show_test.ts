@@ -76,7 +76,7 @@ test("show: messages name a guard as console.log does", async () => {
   const guard = await semaphore.acquire();
   assert.throws(
     () => semaphore.release(guard as never),
-    new TypeError("permits must be a number by itself, got an object (Guard)"),
+    new TypeError("permits must be a number, got an object (Guard)"),
   );
   guard.release();
 });

@@ -116,7 +116,7 @@ test("minified: logs and errors name the classes as they are exported", () => {
     thrown: [
       "TypeError: lock must be a Lock, got an object (Semaphore)",
       "TypeError: rate must be a RateLimiter (await any other limiter in the function), got an object (Lock)",
-      "TypeError: options must not be a RateLimiter itself: pass it as { rate }, got an object (RateLimiter)",
+      "TypeError: options must not be a RateLimiter: pass { rate }, got an object (RateLimiter)",
       "list[0] must be a lock, a semaphore, a side of a RwLock (rw.reader, rw.writer) or a key (mutex.at(key)), got an object (Pool)",
     ],
   });

@@ -175,7 +175,7 @@ test("Pool, rate: the limiter can be replaced by nothing else", async () => {
   }
   assert.throws(
     () => new Pool(1, new RateLimiter(1, 1) as never),
-    new TypeError("options must not be a RateLimiter itself: pass it as { rate }, got an object (RateLimiter)"),
+    new TypeError("options must not be a RateLimiter: pass { rate }, got an object (RateLimiter)"),
   );
   const pool = new Pool(1, { rate: new RateLimiter(1, 1) });
   const reason = new Error("no");

@@ -239,7 +239,7 @@ test("GracefulShutdown: bad arguments", async () => {
     [{ delay: 2, grace: 1 }, RangeError, /delay must not be more than grace \(1 ms\), got 2/],
     [{ idle: "x" }, TypeError, /idle/],
     [{ ready: "yes" }, TypeError, /ready must be a boolean, got "yes"/],
-    [{ late: "maybe" }, RangeError, /late must be "serve" or "refuse"/],
+    [{ late: "maybe" }, RangeError, /late must be "serve" or "refuse", got "maybe"/],
     [{ late: 5 }, TypeError, /late must be a string, got 5/],
     [{ retryAfter: 0.5 }, RangeError, /retryAfter must be a whole number of milliseconds, got 0.5/],
     [{ debounce: -1 }, RangeError, /debounce must be 0 or more milliseconds, got -1/],
@@ -275,7 +275,7 @@ test("GracefulShutdown: bad arguments", async () => {
   assert.throws(() => shutdown.attach(wrong({})), /server must be a server of .*, got an object \(Object\)/);
   assert.throws(() => shutdown.attach(wrong(undefined)), TypeError);
   assert.throws(() => shutdown.attach(wrong({ stop() {} }), { label: wrong("x") }), /label/);
-  assert.throws(() => shutdown.defer(wrong(1)), /fn must be a function, got 1/);
+  assert.throws(() => shutdown.defer(wrong(1)), /fn must be a function, .*, got 1/);
   assert.throws(() => shutdown.defer(() => {}, wrong(1)), /label/);
   assert.throws(() => shutdown.webSocket(wrong(1)), /socket must be a WebSocket, got 1/);
   assert.throws(() => shutdown.webSocket(wrong({})), /socket must be a WebSocket, got an object \(Object\)/);

@@ -52,7 +52,7 @@ test("onShutdown: the delay comes first; a callback that is registered later is 
   assert.deepEqual(events, []);
   assert.equal((await shutdown.finished).ok, true);
   assert.deepEqual(events, ["early", "late", "early ends"]);
-  assert.throws(() => shutdown.onShutdown(1 as never), /fn must be a function, got 1/);
+  assert.throws(() => shutdown.onShutdown(1 as never), /fn must be a function, .*, got 1/);
 });
 
 test("onShutdown: a callback that fails is in the report, one that does not end is cut", async () => {

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { checkOwn } from "../../internal/check.ts";
 import { ASYNC_DISPOSE, DISPOSE } from "../../internal/dispose.ts";
 import { show } from "../../internal/show.ts";
 import type { Lease } from "../lease.ts";
@@ -59,6 +60,7 @@ export class LeaseHandle implements Lease {
   }
 
   release(): Promise<boolean> {
+    checkOwn(this, LeaseHandle);
     return this.#release ??= this.#hold.release();
   }
 
