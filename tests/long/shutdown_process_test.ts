@@ -4,8 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runtime, test } from "../_test.ts";
-import { isFree } from "../shutdown/client.ts";
-import { said, type Server, signal, start, startServer } from "../shutdown/round.ts";
+import { said, signal, start, startServer } from "../shutdown/round.ts";
 import { nextTurn, until } from "../_tools.ts";
 import type { ProgramName, RuntimeName } from "../shutdown/runtimes.ts";
 
@@ -22,21 +21,6 @@ const AT_ONCE = 30_000;
 /** A second signal within 250 ms counts as the first one. */
 function debounced(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 300));
-}
-
-/** Begins an endless answer; resolves to what waits for its end. */
-async function endless({ port }: Server): Promise<() => Promise<string>> {
-  const response = await fetch(`http://127.0.0.1:${port}/stream?chunks=1000&ms=100`);
-  const reader = response.body!.getReader();
-  await reader.read();
-  return async () => {
-    try {
-      while (!(await reader.read()).done);
-      return "whole";
-    } catch {
-      return "cut";
-    }
-  };
 }
 
 for (const name of RUNTIMES.filter((name) => runtime === "deno" || name === runtime)) {
@@ -70,44 +54,6 @@ for (const name of RUNTIMES.filter((name) => runtime === "deno" || name === runt
     writeFileSync(file, "");
     assert.deepEqual(await slow.ended, { code: 0, signal: null });
     rmSync(folder, { recursive: true });
-  });
-
-  test(`GracefulShutdown: a request longer than the grace time is cut, ${name}`, async () => {
-    const server = await startServer(name, KIND[name], ["--grace", "400"]);
-    const end = await endless(server);
-    signal(server, "SIGTERM");
-    assert.deepEqual(await server.ended, { code: 0, signal: null });
-    assert.equal(await end(), "cut");
-    const { drained, remaining, elapsed } = server.report();
-    assert.deepEqual([drained, remaining], [false, ["GET /stream"]]);
-    assert.ok(elapsed >= 399, `it waited for ${elapsed} ms`);
-  });
-
-  test(`GracefulShutdown: SIGINT twice ends at once, ${name}`, async () => {
-    const server = await startServer(name, KIND[name], ["--grace", "60000"]);
-    const end = await endless(server);
-    const begun = performance.now();
-    signal(server, "SIGINT");
-    // A signal that is still pending swallows another one of its kind.
-    while (!await isFree(server.port)) await nextTurn();
-    await debounced();
-    signal(server, "SIGINT");
-    assert.deepEqual(await server.ended, { code: 0, signal: null });
-    assert.ok(performance.now() - begun < AT_ONCE);
-    assert.equal(await end(), "cut");
-    assert.deepEqual(server.report().remaining, ["GET /stream"]);
-  });
-
-  test(`GracefulShutdown: during the delay newcomers are served, and told to close, ${name}`, async () => {
-    const server = await startServer(name, KIND[name], ["--grace", "60000", "--delay", "5000"]);
-    const url = `http://127.0.0.1:${server.port}`;
-    signal(server, "SIGTERM");
-    while ((await ask(`${url}/ready`)).status !== 503);
-    const answer = await ask(`${url}/quick?id=late`);
-    assert.equal(answer.status, 200);
-    assert.equal(answer.connection, "close");
-    assert.deepEqual(await server.ended, { code: 0, signal: null });
-    assert.ok(server.report().accepted.includes("late"));
   });
 
   test(`GracefulShutdown: a third signal has the system's effect, ${name}`, async () => {
@@ -149,25 +95,16 @@ for (const name of RUNTIMES.filter((name) => runtime === "deno" || name === runt
     assert.deepEqual(await started.ended, { code: 0, signal: null });
     assert.match(started.output.text, /the database is closed\ndrained after \d+ ms/);
   });
-
-  test(`examples: the graceful server says what is wrong with an argument, ${name}`, async () => {
-    for (const args of [["--prot", "1"], ["--port"], ["--port", "x"], ["8000"]]) {
-      const started = await start(name, EXAMPLE[name], args);
-      assert.deepEqual(await started.ended, { code: 2, signal: null });
-      assert.match(started.output.text, /(Unknown argument "|--port )[^]*Usage:/);
-    }
-  });
 }
 
 interface Answer {
   status: number;
-  connection: string | null;
   body: string;
 }
 
 async function ask(url: string, method = "GET"): Promise<Answer> {
   const response = await fetch(url, { method });
-  return { status: response.status, connection: response.headers.get("connection"), body: await response.text() };
+  return { status: response.status, body: await response.text() };
 }
 
 /** Collects an answer as it comes. */

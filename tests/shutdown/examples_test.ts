@@ -1,7 +1,7 @@
 /** The servers of examples/ as processes. Each run-time starts its own. */
 import assert from "node:assert/strict";
 import { GracefulShutdown } from "../../mod.ts";
-import { serverArguments } from "../../examples/graceful/arguments.ts";
+import { argumentsOrExit, serverArguments } from "../../examples/graceful/arguments.ts";
 import { service } from "../../examples/graceful/service.ts";
 import { runtime, test } from "../_test.ts";
 import { said, signal, start } from "./round.ts";
@@ -34,6 +34,8 @@ test("examples: the command line takes both spellings of a value, and names what
     /^RangeError: --port must be a whole number .*got "abc"\nUsage: /,
   );
   assert.throws(() => serverArguments(["--prot=0"]), /^RangeError: Unknown argument "--prot"\nUsage: /);
+  const exit = (code: number) => assert.fail(`exits with ${code}`);
+  assert.throws(() => argumentsOrExit(["8000"], exit), /exits with 2/);
 });
 
 test("examples: a page of another site ends no server, and the Host header steers no request", async () => {

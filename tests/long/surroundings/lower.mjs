@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { exercise } from "./exercise.mjs";
 
 const [, , compiler, target] = process.argv;
 const source = new URL("../../../npm/", import.meta.url).pathname;
@@ -35,21 +36,5 @@ for (const file of readdirSync(source, { recursive: true }).filter((file) => /^(
 writeFileSync(join(target, "package.json"), '{"type":"module"}');
 
 const load = (file) => import(pathToFileURL(join(target, file)).href);
-const { acquireAll, GracefulShutdown, Lock, Pool, Queue, RateLimiter, RwLock } = await load("mod.js");
 await Promise.all(["lib/redis/mod.js", "lib/web/mod.js", "lib/diagnostics/mod.js", "lib/dashboard/mod.js"].map(load));
-const lock = new Lock({ name: "orders" });
-const guard = await lock.acquire();
-const late = await lock.acquire({ timeout: 5 }).catch((error) => `${error.name}: ${error.message}`);
-guard[Symbol.dispose ?? Symbol.for("Symbol.dispose")]();
-const pool = new Pool(2, { rate: new RateLimiter(5, 1) });
-const doubled = await pool.map([1, 2, 3], (n) => Promise.resolve(2 * n)).toArray();
-await pool.join();
-const group = await acquireAll([lock, new RwLock().writer]);
-await group.release();
-const queue = new Queue();
-queue.tryPut(7);
-const shutdown = new GracefulShutdown({ grace: 100, signals: [] });
-shutdown.track(() => {});
-shutdown.request("over");
-const { ok } = await shutdown.finished;
-console.log(JSON.stringify({ late, doubled, got: await queue.get(), ok, shown: `${lock.locked} ${guard.held}` }));
+console.log(JSON.stringify(await exercise(await load("mod.js"))));
