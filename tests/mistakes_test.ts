@@ -162,6 +162,7 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
     const guard = await new Lock().acquire();
     await Promise.resolve().finally(guard.release);
   },
+  "work.finally(lock.release)": () => Promise.resolve().finally(new Lock().release),
   "work.finally(group.release)": async () => await Promise.resolve().finally((await acquireAll([])).release),
   "work.finally(lease.release)": async () => {
     await using lease = await new RedisLock(memoryBackend(), "orders").acquire();
@@ -196,6 +197,7 @@ const elsewhere: Readonly<Record<string, RegExp>> = {
   "try { guard = await lock.acquire({ timeout }) } finally { guard.release() }": /undefined/,
   "lock.locked()": /lock\.locked is not a function/,
   "lock.runExclusive(save)": /lock\.runExclusive is not a function/,
+  "work.finally(lock.release)": /#mutex/,
   "rw.acquire()": /rw\.acquire is not a function/,
 };
 
