@@ -92,7 +92,7 @@ function bounds(name: string, { blocked, fresh }: Subject): void {
     for (const maxWaiting of [-1, 1.5, NaN, -Infinity]) assert.throws(() => fresh({ maxWaiting }), RangeError);
     for (const wrong of ["1", null, 1n]) assert.throws(() => fresh({ maxWaiting: wrong as never }), TypeError);
     const none = await blocked({ maxWaiting: 0 });
-    await assert.rejects(none.wait(), /^QueueFullError: Cannot .*: it is busy; maxWaiting is 0$/);
+    await assert.rejects(none.wait(), /^QueueFullError: Cannot .*: 0 calls are waiting already; maxWaiting is 0$/);
     const any = await blocked({ maxWaiting: Infinity });
     assert.equal(await states([watch(any.wait())]), "pending");
     for (const { thing, unblock } of [none, any]) {

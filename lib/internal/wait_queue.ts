@@ -266,7 +266,7 @@ export function closeQueues<T, W extends Waiter<T>>(
 /** The error of a call at a full queue. */
 export function queueFullError(waiter: Waiter<never>, waiting: number): QueueFullError {
   reportGiveUp(waiter, "full");
-  const few = ["it is busy; maxWaiting is 0", "1 call is waiting already"];
+  const few = ["0 calls are waiting already; maxWaiting is 0", "1 call is waiting already"];
   return new QueueFullError(`${cannot(waiter.target)}: ${few[waiting] ?? `${waiting} calls are waiting already`}`);
 }
 
