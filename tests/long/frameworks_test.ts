@@ -67,13 +67,13 @@ if (runtime === "deno") {
     });
   }
 
-  for (const [kind, on] of [["ws", "node"], ["socket.io", "node"], ["bun", "bun"]] as const) {
+  for (const [kind, on] of [["ws", "node"], ["socket.io", "node"], ["bun", "bun"], ["deno", "deno"]] as const) {
     test(`frameworks: a chat of ${kind} answers the messages that it has accepted, at Ctrl-C`, async () => {
       const server = await start(on, "tests/shutdown/frameworks/chat.ts", [kind]);
       const port = await said(server, /listening on (\d+)/);
       const messages = ["one", "two", "three"];
       const clients = await Promise.all(
-        [1, 2, 3].map((i) => openChat(kind === "bun" ? "ws" : kind, port, messages.map((text) => `${text} of ${i}`))),
+        [1, 2, 3].map((i) => openChat(kind, port, messages.map((text) => `${text} of ${i}`))),
       );
       for (const i of [1, 2, 3]) await said(server, new RegExp(`accepted three of ${i}`));
       signal(server, "SIGINT");

@@ -162,24 +162,6 @@ test(`announced: several headers of one name are sent as before the signal, ${ru
   }
 });
 
-test(`announced: only the last of several pipelined answers says close, ${runtime}`, async () => {
-  const shutdown = quiet({ idle: 10_000 });
-  const ends: (() => void)[] = [];
-  const { connect } = await serving(shutdown, (request, response) => {
-    ends.push(() => response.setHeader("connection", KEEP).end(`done ${request.url};`));
-  });
-  const client = connect();
-  client.pipeline("/1", "/2", "/3");
-  while (ends.length < 3) await nextTurn();
-  await stop(shutdown);
-  for (const end of ends) end();
-  await client.end();
-  assert.deepEqual(client.text.match(/done .*?;/g), ["done /1;", "done /2;", "done /3;"]);
-  assert.equal(client.text.match(/connection: close/gi)?.length, 1);
-  assert.match(client.text, /connection: close[^]*done \/3;/i);
-  assert.equal((await shutdown.finished).ok, true);
-});
-
 test(`announced: a protocol that is switched by an answer is left alone, ${runtime}`, async () => {
   const shutdown = quiet();
   const { connect } = await serving(shutdown, async (_, response) => {

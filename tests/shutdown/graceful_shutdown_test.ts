@@ -279,6 +279,9 @@ test("GracefulShutdown: bad arguments", async () => {
   assert.throws(() => shutdown.defer(() => {}, wrong(1)), /label/);
   assert.throws(() => shutdown.webSocket(wrong(1)), /socket must be a WebSocket, got 1/);
   assert.throws(() => shutdown.webSocket(wrong({})), /socket must be a WebSocket, got an object \(Object\)/);
+  for (const bad of [1, { label: 1 }, { close: "1001" }]) {
+    assert.throws(() => shutdown.webSocket({ close() {}, readyState: 1 }, wrong(bad)), TypeError);
+  }
   assert.equal(shutdown.active, 0);
 });
 

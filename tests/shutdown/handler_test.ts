@@ -313,24 +313,6 @@ test("handler: responses that were held back wait for the turn after the server 
   assert.equal(answeredInTurn, false);
 });
 
-test("handler: a server whose requests never pause stops listening after 250 ms, or when forced", async () => {
-  for (const grace of [10_000, 20]) {
-    const shutdown = quiet({ grace, idle: 100 });
-    const handle = shutdown.handler(() => new Response("x"));
-    let stopped = false;
-    shutdown.attach({ shutdown: () => Promise.resolve(void (stopped = true)) });
-    const begun = performance.now();
-    shutdown.request();
-    while (!stopped) {
-      void handle(new Request(URL_));
-      await new Promise((resolve) => setTimeout(resolve, 0));
-    }
-    const took = performance.now() - begun;
-    assert.ok(grace < 250 ? took >= 19 : took >= 249, `${took} ms`);
-    await shutdown.finished;
-  }
-});
-
 for (const when of ["behind answers that are being sent", "after 250 ms, although answers are being sent"]) {
   test(`handler: a server stops listening ${when}`, async () => {
     const ends = when.startsWith("behind");

@@ -248,23 +248,6 @@ test(`http2: requests of HTTP/1.1 to a server with allowHTTP1 are counted once, 
   assert.equal((await shutdown.finished).ok, true);
 });
 
-test(`http2: late streams are refused only if asked to, ${runtime}`, async () => {
-  const shutdown = quiet({ late: "refuse", idle: 10_000 });
-  const slow = gate();
-  const server = shutdown.attach(createServer());
-  server.on("stream", (stream: ServerHttp2Stream) => void slow.promise.then(() => reply(stream, "done")));
-  const [, session] = await open(server, "http");
-  const answer = get(session, "/slow");
-  await until(() => shutdown.active === 1);
-  await stop(shutdown);
-  const late = await get(session, "/late").catch(() => "not sent");
-  assert.match(late, /^(503 The server is shutting down\.\n|not sent)$/);
-  slow.open();
-  assert.equal(await answer, "200 done");
-  session.client.close();
-  assert.equal((await shutdown.finished).ok, true);
-});
-
 test(`http2: disposing of a server whose listener is closed is no error, ${runtime}`, async () => {
   const shutdown = quiet();
   const server = shutdown.attach(createServer());

@@ -3,12 +3,9 @@
  * for byte, until the server is gone, or with `--keep-up` until stdin is closed. Prints "begun" once it is under way,
  * and a Tally.
  *
- *     load.ts --port N [--seed N] [--connections N] [--routes service|quick|wait|restart] [--keep-up] [--http2]
- *       [--split] [--upgraded | --web-sockets]
+ *     load.ts --port N [--seed N] [--connections N] [--routes service|quick|wait|restart] [--keep-up] [--http2] [--split]
  *
- * With --split, every fifth client sends the heads of its requests in two pieces, up to 300 ms apart; with --upgraded
- * there are also UPGRADED clients with an upgraded connection: a message at a time, each to be answered, or silent; with
- * --web-sockets as many with a WebSocket.
+ * With --split, every fifth client sends the heads of its requests in two pieces, up to 300 ms apart.
  */
 import http from "node:http";
 import { connect, type Socket } from "node:net";
@@ -48,7 +45,6 @@ const READ_WITHIN = 150;
 /** A request that waited as long, in ms, never gets an answer. */
 const NEVER = 30_000;
 const REFUSAL = "The server is shutting down.\n";
-const UPGRADED = 4;
 
 const { values } = parseArgs({
   options: {
@@ -59,8 +55,6 @@ const { values } = parseArgs({
     "keep-up": { type: "boolean", default: false },
     "http2": { type: "boolean", default: false },
     "split": { type: "boolean", default: false },
-    "upgraded": { type: "boolean", default: false },
-    "web-sockets": { type: "boolean", default: false },
   },
 });
 const [port, seed, connections] = [values.port, values.seed, values.connections].map(Number) as [
@@ -201,63 +195,6 @@ class SplittingAgent extends http.Agent {
   }
 }
 
-/** Upgraded connections, one after the other. Each message is answered before the next one; a silent one has none. */
-async function upgradedClient(name: number): Promise<void> {
-  for (let i = 0; !stopped; i++) {
-    const socket = connect({ port, host: "127.0.0.1" }).setEncoding("utf8");
-    // A live page of the service would wait for a silent one, which waits for it.
-    const path = name % 2 === 0 || routes === "restart" ? "/echo" : "/silent";
-    socket.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n`);
-    const stop = setInterval(() => stopped && socket.end(), 50);
-    let [text, n] = ["", 0];
-    const id = () => `upgraded${name}-${i}-${n}`;
-    try {
-      for await (const piece of socket) {
-        text += piece;
-        if (!/ 101 [^]*\r\n\r\n/.test(text) || path === "/silent") continue;
-        if (text.endsWith(`${id()}\n`)) tally.whole.push(id());
-        n++;
-        setTimeout(() => socket.writable && socket.write(`${id()}\n`), random() * 100);
-      }
-    } catch (error) {
-      if ((error as { code?: string }).code === "ECONNREFUSED") tally.noConnection++;
-      else if (text === "") tally.closedNew++;
-      else wrong(id(), `an upgraded connection: ${error}`);
-    }
-    clearInterval(stop);
-    await new Promise((resolve) => setTimeout(resolve, 20 + random() * 60));
-  }
-}
-
-/**
- * The same with WebSockets. Why one does not open cannot be known: it counts as a connection that is refused. Nor does
- * it count how one closes: Deno (2.9.6) breaks the connection if a message crosses its close frame.
- */
-async function webSocketClient(name: number): Promise<void> {
-  for (let i = 0; !stopped; i++) {
-    const socket = new WebSocket(`ws://127.0.0.1:${port}/echo`);
-    const stop = setInterval(() => stopped && socket.close(), 50);
-    let [n, isOpen] = [0, false];
-    const id = () => `web-socket${name}-${i}-${n}`;
-    const send = () => {
-      if (socket.readyState === socket.OPEN) socket.send(id());
-    };
-    socket.onopen = () => {
-      isOpen = true;
-      send();
-    };
-    socket.onmessage = ({ data }) => {
-      if (data === id()) tally.whole.push(id());
-      n++;
-      setTimeout(send, random() * 100);
-    };
-    await new Promise((resolve) => socket.onclose = resolve);
-    if (!isOpen) tally.noConnection++;
-    clearInterval(stop);
-    await new Promise((resolve) => setTimeout(resolve, 20 + random() * 60));
-  }
-}
-
 async function client(name: number): Promise<void> {
   const Agent = values.split && name % 5 === 4 ? SplittingAgent : http.Agent;
   const agent = new Agent({ keepAlive: routes !== "quick", maxSockets: 1 });
@@ -277,9 +214,5 @@ async function client(name: number): Promise<void> {
   http2?.close();
 }
 
-await Promise.all([
-  ...Array.from({ length: connections }, (_, name) => client(name)),
-  ...Array.from({ length: values.upgraded ? UPGRADED : 0 }, (_, name) => upgradedClient(name)),
-  ...Array.from({ length: values["web-sockets"] ? UPGRADED : 0 }, (_, name) => webSocketClient(name)),
-]);
+await Promise.all(Array.from({ length: connections }, (_, name) => client(name)));
 console.log(JSON.stringify(tally));

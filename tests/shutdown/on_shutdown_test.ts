@@ -65,23 +65,6 @@ test("onShutdown: a callback that fails is in the report, one that does not end 
   assert.deepEqual([ok, drained, remaining, errors], [false, false, ["endless"], [boom, boom]]);
 });
 
-test("report: ok means drained without errors", async () => {
-  const steps: Record<string, () => unknown> = {
-    fails: () => Promise.reject(new Error("boom")),
-    hangs: () => new Promise(() => {}),
-    works: () => {},
-  };
-  for (const [name, step] of Object.entries(steps)) {
-    const shutdown = quiet(name === "hangs" ? { grace: 20 } : {});
-    shutdown.defer(step);
-    const { ok, drained, errors } = await finish(shutdown);
-    assert.deepEqual([ok, drained, errors.length], [name === "works", true, name === "works" ? 0 : 1], name);
-  }
-  const cut = quiet({ grace: 5 });
-  cut.track(new Promise(() => {}));
-  assert.equal((await finish(cut)).ok, false);
-});
-
 test("ready: false until the service has started, and from the signal on", async () => {
   const shutdown = quiet({ ready: false });
   assert.equal(shutdown.ready, false);

@@ -116,7 +116,7 @@ export async function startLoad(
 ): Promise<Load> {
   const args = ["--port", port, "--seed", seed, "--connections", connections, "--routes", routes].map(String);
   if (flags.keepUp) args.push("--keep-up");
-  for (const name of ["http2", "split", "upgraded", "web-sockets"] as const) if (flags[name]) args.push(`--${name}`);
+  for (const name of ["http2", "split"] as const) if (flags[name]) args.push(`--${name}`);
   const load = await start("node", "tests/shutdown/load.ts", args);
   await said(load, /begun/);
   const tally = async () => {
@@ -136,6 +136,4 @@ export interface LoadOptions {
   keepUp?: boolean;
   http2?: boolean;
   split?: boolean;
-  upgraded?: boolean;
-  "web-sockets"?: boolean;
 }

@@ -38,19 +38,8 @@ export async function restart(
   const exits: number[] = [];
   let server = await startAgain();
   // Deno.serve, Bun.serve and node:http on Bun close connections on which a part of a head has come.
-  const [http2, upgraded, split] = [kind === "http2", kind === "node", kind === "node" && runtime !== "bun"];
-  const webSockets = { "web-sockets": kind === "fetch" };
-  const load = await startLoad({
-    port,
-    seed,
-    connections,
-    routes,
-    keepUp: true,
-    http2,
-    split,
-    upgraded,
-    ...webSockets,
-  });
+  const split = kind === "node" && runtime !== "bun";
+  const load = await startLoad({ port, seed, connections, routes, keepUp: true, http2: kind === "http2", split });
   for (let i = 0; i < rounds; i++) {
     await new Promise((resolve) => setTimeout(resolve, 200 + random.below(300)));
     exits.push(await end(server));

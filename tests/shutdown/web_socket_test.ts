@@ -209,13 +209,3 @@ test("GracefulShutdown: a WebSocket of the package ws is in flight once", async 
   assert.equal(await closed, 1001);
   assert.equal((await shutdown.finished).ok, true);
 });
-
-test("GracefulShutdown: bad arguments of webSocket are TypeErrors", () => {
-  const shutdown = quiet();
-  const socket = { close() {}, readyState: 1 };
-  assert.throws(() => shutdown.webSocket({} as never), /socket must be a WebSocket, got/);
-  assert.throws(() => shutdown.webSocket(socket, { close: "1001" as never }), TypeError);
-  assert.throws(() => shutdown.webSocket(socket, { label: 1 as never }), TypeError);
-  assert.throws(() => shutdown.webSocket(socket, 1 as never), TypeError);
-  assert.equal(shutdown.active, 0);
-});

@@ -1,7 +1,7 @@
 /**
- * A chat that answers each message half a second after it was accepted, also when it is ended in between.
+ * A chat that answers each message a moment after it was accepted, also when it is ended in between.
  *
- *     chat.ts (ws|socket.io|bun)
+ *     chat.ts (ws|socket.io|bun|deno)
  */
 import { createServer, type Server as HttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,17 +10,20 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Server } from "socket.io";
 import { WebSocketServer } from "ws";
 import { GracefulShutdown, type WebSocketLike } from "../../../mod.ts";
-import { serveFetch } from "../platform.ts";
+import { Deno, serveFetch } from "../platform.ts";
 
 interface BunSocket extends WebSocketLike {
   send(text: string): unknown;
 }
 
+/** Deno (2.9.6) closes WebSockets itself when it stops listening, which is after about 300 ms. */
+const ANSWERED_AFTER = process.argv[2] === "deno" ? 150 : 500;
+
 const shutdown = new GracefulShutdown({ grace: 20_000 });
 const pending = new Set<Promise<void>>();
 
 function accept(text: string, send: (answer: string) => unknown): void {
-  const answered = pause(500).then(() => {
+  const answered = pause(ANSWERED_AFTER).then(() => {
     send(`saved ${text}`);
     pending.delete(answered);
   });
@@ -67,6 +70,13 @@ const STARTS: Record<string, () => HttpServer | number> = {
       return server.upgrade(request) ? undefined : new Response("no WebSocket", { status: 400 });
     }, { websocket });
   },
+  deno: () =>
+    serveFetch(shutdown, (request) => {
+      const { socket, response } = Deno!.upgradeWebSocket(request);
+      shutdown.webSocket(socket, { close });
+      socket.onmessage = ({ data }) => accept(data, (answer) => socket.send(answer));
+      return response;
+    }),
 };
 
 const server = STARTS[process.argv[2] ?? "ws"]!();
