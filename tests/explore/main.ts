@@ -7,7 +7,6 @@
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { acquireAllPrograms } from "./acquire_all.ts";
 import { broken } from "./broken/mod.ts";
 import { programs } from "./programs.ts";
 import { search, tell } from "./_search.ts";
@@ -24,11 +23,7 @@ function ask(args: string[]): { chosen: Program[]; bound: number | undefined; re
   if (bound !== undefined && !/^[1-9]\d*$/.test(bound)) {
     throw new RangeError(`--bound must be a whole number of 1 or more, got "${bound}"`);
   }
-  const all = [
-    ...programs,
-    ...acquireAllPrograms,
-    ...broken.map(({ program }) => program),
-  ];
+  const all = [...programs, ...broken.map(({ program }) => program)];
   const chosen = all.filter(({ name }) => name.toLowerCase().includes(only.toLowerCase()));
   if (chosen.length === 0) {
     throw new RangeError(`--only "${only}" is in no name of:\n  ${all.map(({ name }) => name).join("\n  ")}`);
