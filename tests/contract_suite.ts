@@ -7,16 +7,7 @@ import { type Acquirable, acquireAll, Lock, TimeoutError, type WaitOptions } fro
 import { test } from "./_test.ts";
 import { Ledger } from "./diagnostics/_ledger.ts";
 import { Recording } from "./diagnostics/_tools.ts";
-import {
-  CountingController,
-  flushMicrotasks,
-  nextTurn,
-  refusesBadOptions,
-  rejectsWith,
-  until,
-  watch,
-  type Watched,
-} from "./_tools.ts";
+import { CountingController, flushMicrotasks, nextTurn, rejectsWith, until, watch, type Watched } from "./_tools.ts";
 
 /** The common part of guards and leases. */
 export interface AnyGuard extends AsyncDisposable {
@@ -99,30 +90,6 @@ export function contractSuite<G extends AnyGuard>(factory: SubjectFactory<G>): v
     assert.equal(await fixture.lock.tryAcquire(), undefined);
     await releasing;
     await (await second.promise).release();
-  });
-
-  check("an aborted signal rejects with its own reason even where it is free", async ({ lock, isFree }) => {
-    for (const reason of [new Error("enough"), "text", null, 0]) {
-      const signal = AbortSignal.abort(reason);
-      await rejectsWith(lock.acquire({ signal }), reason);
-      await rejectsWith(lock.run(() => assert.fail("called"), { signal }), reason);
-    }
-    const signal = AbortSignal.abort();
-    await rejectsWith(lock.acquire({ signal, timeout: 0 }), signal.reason);
-    await isFree();
-  });
-
-  check("a signal without a reason, of an older polyfill, rejects with an AbortError", async (fixture) => {
-    const controller = new EventTarget();
-    const signal = Object.assign(controller, { aborted: true }) as AbortSignal;
-    await assert.rejects(fixture.lock.acquire({ signal }), { name: "AbortError" });
-    await assert.rejects(fixture.lock.acquire({ signal, timeout: 0 }), { name: "AbortError" });
-    Object.assign(signal, { aborted: false });
-    const { first, waiters } = await fixture.holderAndThreeWaiters([undefined, { signal }]);
-    Object.assign(signal, { aborted: true });
-    controller.dispatchEvent(new Event("abort"));
-    await assert.rejects(waiters[1]!.promise, { name: "AbortError" });
-    await fixture.passesAlong(first, [waiters[0]!, waiters[2]!]);
   });
 
   check("timeout 0 tries once", async ({ lock, waiting }) => {
@@ -240,40 +207,6 @@ export function contractSuite<G extends AnyGuard>(factory: SubjectFactory<G>): v
     assert.equal(await waiting(), 0);
     await guard.release();
     await isFree();
-  });
-
-  check("wrong options are refused before anything happens", async ({ lock, waiting, isFree }) => {
-    await refusesBadOptions((options) => lock.acquire(options));
-    await refusesBadOptions((options) => lock.run(() => assert.fail("called"), options));
-    await isFree();
-    const guard = await lock.acquire();
-    await refusesBadOptions((options) => lock.acquire(options));
-    assert.equal(await waiting(), 0);
-    await guard.release();
-  });
-
-  check("options are read once, when the call is made", async (fixture) => {
-    const first = await fixture.lock.acquire();
-    const reads = { signal: 0, timeout: 0 };
-    const { signal } = new AbortController();
-    const waiter = watch(fixture.lock.acquire({
-      get signal() {
-        return ++reads.signal === 1 ? signal : AbortSignal.abort();
-      },
-      get timeout() {
-        return ++reads.timeout === 1 ? 60_000 : NaN;
-      },
-    }));
-    await fixture.untilQueued(1);
-    const changing: { timeout?: number } = { timeout: 60_000 };
-    const last = watch(fixture.lock.run((guard) => assert.equal(guard.held, true), changing));
-    changing.timeout = 0;
-    await fixture.untilQueued(2);
-    await first.release();
-    await (await waiter.promise).release();
-    await last.promise;
-    assert.deepEqual(reads, { signal: 1, timeout: 1 });
-    await fixture.isFree();
   });
 
   check("acquireAll holds it, and gives it back with the rest when the call is cancelled", async (fixture) => {
