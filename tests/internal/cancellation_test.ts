@@ -13,43 +13,6 @@ function collect(promises: Promise<unknown>[]): { reasons: unknown[]; all: Promi
   return { reasons, all: Promise.all(promises.map((promise) => promise.catch((reason) => reasons.push(reason)))) };
 }
 
-test("cancellation: 2,000 waiters with one signal share one listener and leave nothing", async () => {
-  const lock = new Lock();
-  const guard = await lock.acquire();
-  const shared = new CountingController();
-  const { reasons, all } = collect(Array.from({ length: MANY }, () => lock.acquire({ signal: shared.signal })));
-  const survivor = watch(lock.acquire());
-  assert.deepEqual([lock.waiting, shared.listeners, shared.added], [MANY + 1, 1, 1]);
-  const reason = new Error("shutdown");
-  shared.abort(reason);
-  assert.deepEqual([lock.waiting, shared.listeners], [1, 0]);
-  await all;
-  assert.equal(reasons.length, MANY);
-  assert.ok(reasons.every((one) => one === reason));
-  guard.release();
-  assert.equal(await states([survivor]), "fulfilled");
-  survivor.value!.release();
-});
-
-test("cancellation: 2,000 waiters with signals of their own, aborted in any order, leave nothing", async () => {
-  const lock = new Lock();
-  const guard = await lock.acquire();
-  const controllers = Array.from({ length: MANY }, () => new AbortController());
-  const { reasons, all } = collect(controllers.map(({ signal }) => lock.acquire({ signal })));
-  const last = watch(lock.acquire());
-  // From the middle outwards: they leave neither at the head nor at the tail of the queue.
-  for (let i = 0; i < MANY; i++) {
-    const step = (i >> 1) + (i & 1);
-    controllers[(MANY >> 1) + (i & 1 ? -step : step)]!.abort(i);
-    if (i % 500 === 0) assert.equal(lock.waiting, MANY - i);
-  }
-  await all;
-  assert.equal(reasons.length, MANY);
-  guard.release();
-  (await last.promise).release();
-  assert.deepEqual([lock.locked, lock.waiting], [false, 0]);
-});
-
 test("cancellation: 2,000 waiters with one time-out leave nothing", () =>
   withFakeTime(async (time) => {
     const lock = new Lock();
@@ -92,22 +55,6 @@ test("cancellation: equal deadlines end in the order of arrival", () =>
     time.advance(50);
     await Promise.all(all);
     assert.deepEqual(ended, Array.from({ length: 100 }, (_, i) => i));
-  }));
-
-test("cancellation: the timer goes with the last wait that needs it, and starts again for a later one", () =>
-  withFakeTime(async (time) => {
-    const lock = new Lock();
-    let guard = await lock.acquire();
-    for (let round = 0; round < 3; round++) {
-      const next = watch(lock.acquire({ timeout: 100 }));
-      assert.equal(time.timers, 1);
-      time.advance(60);
-      guard.release();
-      assert.equal(time.timers, 0);
-      assert.equal(await states([next]), "fulfilled");
-      guard = next.value!;
-    }
-    guard.release();
   }));
 
 test("cancellation: fractions of a millisecond are not cut off", () =>

@@ -1,6 +1,6 @@
 /** Arguments: every message names the argument and quotes the value. */
 import assert from "node:assert/strict";
-import { checkFunction, checkInteger, checkTimeout, promiseTry, quote } from "../../lib/internal/check.ts";
+import { checkFunction, checkInteger, checkTimeout, quote } from "../../lib/internal/check.ts";
 import { test } from "../_test.ts";
 
 test("check: quoted values are short and unmistakable", () => {
@@ -40,12 +40,4 @@ test("check: numbers", () => {
   const called = "fn must be a function, such as () => work(), before any options, got an object (Promise)";
   assert.throws(() => checkFunction(Promise.resolve()), new TypeError(called));
   assert.throws(() => checkFunction(5, "report"), new TypeError("report must be a function, got 5"));
-});
-
-test("check: a thrown error becomes a rejection", async () => {
-  const error = new Error("x");
-  const promise = promiseTry(() => {
-    throw error;
-  });
-  await assert.rejects(promise, error);
 });

@@ -92,34 +92,6 @@ test("fake clock: waits of one time that began before it end by the real clock",
   await until(() => second.state === "rejected");
 });
 
-for (const name of ["hand-made, with performance", "sinon"]) {
-  test(`${name}: on a clock with parts of milliseconds, time-outs that are whole ones apart end`, async () => {
-    for (let tenths = 0; tenths < 200; tenths++) {
-      await under(fakes[name]!, async (fake) => {
-        let timers = 0;
-        const set = setTimeout;
-        const never = () => {};
-        // In a loop without an end, the test would not end either.
-        const counted = (fn: () => void, ms: number) => set(++timers < 100 ? fn : never, timers < 100 ? ms : 1e6);
-        Object.assign(globalThis, { setTimeout: counted });
-        const lock = new Lock();
-        await lock.acquire();
-        for (let i = 0; i < tenths; i++) fake.advance(0.1);
-        const waits = [1, 2, 3].map(() => {
-          const wait = watch(lock.acquire({ timeout: 100 }));
-          for (let i = 0; i < 10; i++) fake.advance(0.1);
-          return wait;
-        });
-        fake.advance(200);
-        await flushMicrotasks();
-        assert.deepEqual(waits.map(({ state }) => state), ["rejected", "rejected", "rejected"], `${tenths} tenths`);
-        assert.ok(timers < 100);
-        Object.assign(globalThis, { setTimeout: set }); // as the clock left it
-      });
-    }
-  });
-}
-
 test("queueMicrotask replaced, as Jest and Sinon do by default: a start of then holds up no later one", async () => {
   const limiter = new RateLimiter(2, 1);
   await under(() => sinon(["queueMicrotask"]), () => limiter.acquire());
@@ -127,24 +99,14 @@ test("queueMicrotask replaced, as Jest and Sinon do by default: a start of then 
 });
 
 for (const [name, make] of Object.entries(fakes)) {
-  test(`fake clock (${name}): rate limiters serve by it, also within the turn of the start before`, () =>
+  test(`fake clock (${name}): rate limiters, also of keys and pools, serve several windows of one turn`, () =>
     under(make, async (fake) => {
       const limiter = new RateLimiter(1, 1000);
       const keyed = new KeyedRateLimiter<string>(1, 1000);
-      for (const acquire of [() => limiter.acquire(), () => keyed.acquire("a")]) {
-        await acquire();
-        const next = watch(acquire());
-        fake.advance(1000); // no microtask in between
-        assert.equal(await states([next]), "fulfilled");
-      }
-    }));
-
-  test(`fake clock (${name}): a rate limiter, also of a pool, serves several windows of one turn`, () =>
-    under(make, async (fake) => {
-      const limiter = new RateLimiter(1, 1000);
       const pool = new Pool(5, { rate: new RateLimiter(1, 1000) });
-      const calls = Array.from({ length: 3 }, () => [watch(limiter.acquire()), watch(pool.run(() => {}))]).flat();
-      for (let i = 0; i < 2; i++) fake.advance(1000);
-      assert.equal(await states(calls), Array(6).fill("fulfilled").join(" "));
+      const starts = [() => limiter.acquire(), () => keyed.acquire("a"), () => pool.run(() => {})];
+      const calls = starts.flatMap((start) => [1, 2, 3].map(() => watch(start())));
+      for (let i = 0; i < 2; i++) fake.advance(1000); // no microtask in between
+      assert.equal(await states(calls), Array(9).fill("fulfilled").join(" "));
     }));
 }

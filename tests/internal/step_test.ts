@@ -72,23 +72,6 @@ test("step: an observer of a pool's start that calls the pool gets no slot beyon
   await Promise.all(calls);
 });
 
-test("step: an observer of a pool's wait for its start that calls the pool makes it wait for no second one", async () => {
-  const rate = new RateLimiter(1, 1000);
-  const pool = new Pool(5, { rate });
-  rate.tryAcquire();
-  const calls: Promise<void>[] = [];
-  using _ = observe({
-    wait: ({ kind }) => {
-      if (kind === "rate-limiter" && calls.length === 0) calls.push(pool.run(() => {}));
-    },
-  });
-  calls.push(pool.run(() => {}));
-  assert.deepEqual([pool.waiting, rate.waiting], [2, 1]);
-  pool.cancel();
-  assert.deepEqual([pool.waiting, rate.waiting], [0, 0]);
-  await Promise.allSettled(calls);
-});
-
 test("step: an observer of the give-up of a cancelled pool's call finds that it does not wait for a start", async () => {
   const rate = new RateLimiter(1, 1000);
   const pool = new Pool(1, { rate });

@@ -1,7 +1,7 @@
 /** One timer that can be moved, and its users, under clocks that go away. */
 import assert from "node:assert/strict";
 import { Timer } from "../../lib/internal/timer.ts";
-import { Event, Pool, RateLimiter } from "../../mod.ts";
+import { Pool, RateLimiter } from "../../mod.ts";
 import { fakes, under } from "./_fake_clocks.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, until, withFakeTime } from "../_tools.ts";
@@ -69,24 +69,3 @@ for (const [name, make] of Object.entries(fakes)) {
     await pool.join();
   });
 }
-
-test("a coarse clock lets no time-out fire early, nor holds one up", async () => {
-  const { now } = performance;
-  performance.now = () => Math.floor(now.call(performance) / 100) * 100;
-  try {
-    const event = new Event();
-    const waits: Promise<void>[] = [];
-    for (let i = 0; i < 12; i++) {
-      const start = now.call(performance);
-      const over = event.wait({ timeout: 60 }).catch(() => {
-        const passed = now.call(performance) - start;
-        assert.ok(passed > 58, `${passed} ms`);
-      });
-      waits.push(over);
-      await new Promise((resolve) => setTimeout(resolve, 17));
-    }
-    await Promise.all(waits);
-  } finally {
-    performance.now = now;
-  }
-});

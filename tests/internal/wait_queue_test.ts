@@ -64,16 +64,3 @@ test("WaitQueue: is empty in every respect after a long queue has been served", 
     assert.ok(waiters.every((one) => one.next === undefined), "no waiter keeps another one alive");
   }
 });
-
-test("WaitQueue: a waiter that is removed leaves nothing behind, whichever of three it is", () => {
-  for (const middle of [0, 1, 2]) {
-    const queue = new WaitQueue<void, Numbered>();
-    const waiters = [0, 1, 2].map((id) => join(queue, id));
-    const gone = waiters[middle]!;
-    assert.equal(remove(queue, gone), true);
-    assert.equal(remove(queue, gone), false);
-    assertSoundWaitQueue(queue);
-    assert.deepEqual([gone.queued, gone.next], [false, undefined]);
-    assert.deepEqual(waitersOf(queue), waiters.filter((one) => one !== gone));
-  }
-});
