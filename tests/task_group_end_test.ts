@@ -13,7 +13,7 @@ import {
   watch,
 } from "./_tools.ts";
 import { unobservedWarnings } from "./_warnings.ts";
-import { fails, named, untilAborted } from "./_group_tasks.ts";
+import { fails, untilAborted } from "./_group_tasks.ts";
 
 test("task group: the end of the block does not throw again what join has thrown", async () => {
   const error = new Error("failed");
@@ -71,31 +71,6 @@ test("task group: cancel is no failure", async () => {
   other.cancel();
   assert.equal((other.signal.reason as Error).name, "AbortError");
   await other[Symbol.asyncDispose]();
-});
-
-test("task group: a task that is granted its place and cancelled in the same step does not start", async () => {
-  const group = new TaskGroup();
-  const task = watch(group.run(() => assert.fail("started")));
-  group.cancel("enough");
-  await group.join();
-  assert.equal(task.reason, "enough");
-});
-
-test("task group: the signal option aborts the group with its reason, which join throws", async () => {
-  const controller = new CountingController();
-  const group = new TaskGroup({ signal: controller.signal });
-  const reason = new Error("from outside");
-  const task = watch(group.run(untilAborted));
-  await flushMicrotasks();
-  assert.equal(controller.listeners, 1);
-  controller.abort(reason);
-  assert.equal(controller.listeners, 0);
-  await rejectsWith(group.join(), reason);
-  assert.equal(task.reason, reason);
-
-  const before = new TaskGroup({ signal: controller.signal });
-  await rejectsWith(before.run(() => assert.fail("started")), reason);
-  await rejectsWith(before.join(), reason);
 });
 
 test("task group: it listens to the signal of the options while it has tasks", async () => {
@@ -227,37 +202,6 @@ test("task group: scope resolves to the result of its function once all tasks ha
   assert.equal(await TaskGroup.scope(() => "no tasks"), "no tasks");
 });
 
-test("task group: a scope whose function throws cancels its tasks, awaits them, and throws", async () => {
-  for (const thrown of [new Error("block"), undefined]) {
-    const [cleanUp, gate] = [deferred(), deferred()];
-    let reason: unknown = "none";
-    const scope = watch(TaskGroup.scope(async (group) => {
-      group.run((signal) => untilAborted(signal).catch((error) => (reason = error, cleanUp.promise)));
-      await gate.promise;
-      throw thrown;
-    }));
-    await flushMicrotasks();
-    gate.resolve();
-    assert.equal(await states([scope]), "pending");
-    assert.equal(reason, thrown ?? reason);
-    cleanUp.resolve();
-    await rejectsWith(scope.promise, thrown);
-  }
-});
-
-test("task group: the failure of a task aborts the signal that the function of a scope waits with", async () => {
-  const error = new Error("task");
-  const wrapped = named("AbortError", { cause: error });
-  for (const thrown of [error, wrapped, new DOMException("aborted", "AbortError")]) {
-    const scope = TaskGroup.scope(async (group) => {
-      group.run(fails(error));
-      await untilAborted(group.signal).catch(fails(thrown));
-    });
-    await rejectsWith(scope, error);
-  }
-  await rejectsWith(TaskGroup.scope((group) => group.run(fails(error))), error); // the block passes it on
-});
-
 test("task group: a scope throws the error of its function first, then those of tasks", async () => {
   const [early, block, late] = [new Error("early"), new Error("block"), new Error("late")];
   const scope = TaskGroup.scope(async (group) => {
@@ -307,4 +251,12 @@ test("task group: a scope rejects for bad arguments, and calls nothing synchrono
   assert.equal(isCalled, true);
   for (const fn of [undefined, 5, Promise.resolve()]) await assert.rejects(TaskGroup.scope(fn as never), TypeError);
   await assert.rejects(TaskGroup.scope(() => {}, { limit: 0 }), RangeError);
+});
+
+test("task group: a task that is granted its place and cancelled in the same step does not start", async () => {
+  const group = new TaskGroup();
+  const task = watch(group.run(() => assert.fail("started")));
+  group.cancel("enough");
+  await group.join();
+  assert.equal(task.reason, "enough");
 });

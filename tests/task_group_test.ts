@@ -4,22 +4,9 @@ import { TaskGroup } from "../mod.ts";
 import { assertSoundTaskGroup } from "./sound/task_group.ts";
 import { observe } from "../lib/diagnostics/mod.ts";
 import { test } from "./_test.ts";
-import { deferred, flushMicrotasks, rejectsWith, states, watch } from "./_tools.ts";
+import { deferred, flushMicrotasks, rejectsWith, watch } from "./_tools.ts";
 import { leakWarnings } from "./_warnings.ts";
 import { fails, named, untilAborted } from "./_group_tasks.ts";
-
-test("task group: run resolves to the result, and join waits for all", async () => {
-  const group = new TaskGroup();
-  const gate = deferred<number>();
-  const tasks = [watch(group.run(() => gate.promise)), watch(group.run((signal) => signal.aborted))];
-  const joining = watch(group.join());
-  assert.equal(await states([...tasks, joining]), "pending fulfilled pending");
-  assert.deepEqual([group.active, group.waiting], [1, 0]);
-  gate.resolve(5);
-  await joining.promise;
-  assert.deepEqual([tasks[0]!.value, tasks[1]!.value, group.active], [5, false, 0]);
-  assertSoundTaskGroup(group);
-});
 
 test("task group: a task starts in a later microtask, and gets the group's signal", async () => {
   const group = new TaskGroup();
@@ -45,38 +32,6 @@ test("task group: each call of a wrapped function is a task, with its own this a
   await rejectsWith(fail(), error);
   await rejectsWith(group.join(), error);
   assert.throws(() => group.wrap(function* () {}), /^TypeError: fn must not be a generator function/);
-});
-
-test("task group: the first failure aborts the others, all are awaited, and join throws it", async () => {
-  const group = new TaskGroup({ limit: 2 });
-  const error = new Error("first");
-  const cleanUp = deferred();
-  const slow = watch(group.run(async (signal) => {
-    await untilAborted(signal).catch(() => {});
-    await cleanUp.promise;
-    throw signal.reason;
-  }));
-  const failed = watch(group.run(fails(error)));
-  const late = watch(group.run(() => assert.fail("started")));
-  const joining = watch(group.join());
-  assert.equal(await states([slow, failed, joining]), "pending rejected pending");
-  assert.equal(group.signal.reason, error);
-  assert.equal(late.state, "rejected");
-  cleanUp.resolve();
-  await rejectsWith(joining.promise, error);
-  assert.equal(slow.reason, error);
-  await rejectsWith(group.join(), error);
-  await group[Symbol.asyncDispose]();
-  assertSoundTaskGroup(group);
-});
-
-test("task group: a synchronous throw is a failure like any other", async () => {
-  const group = new TaskGroup();
-  const error = new Error("sync");
-  group.run(() => {
-    throw error;
-  });
-  await rejectsWith(group.join(), error);
 });
 
 const first = new Error("first");
