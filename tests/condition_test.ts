@@ -14,27 +14,6 @@ import {
   withFakeTime,
 } from "./_tools.ts";
 
-/** `count` tasks that hold in turn, wait, and release at the end. */
-async function waitingTasks(condition: Condition, count: number, options: (i: number) => object = () => ({})) {
-  const all: Watched<number>[] = [];
-  for (let i = 0; i < count; i++) {
-    all.push(watch((async () => {
-      const guard = await condition.acquire();
-      try {
-        await condition.wait(options(i));
-        assert.equal(guard.held, true);
-        return i;
-      } finally {
-        assert.equal(guard.held, true, "the lock is back, whichever way wait ended");
-        guard.release();
-      }
-    })()));
-    await flushMicrotasks();
-  }
-  assert.equal(condition.waiting, count);
-  return all;
-}
-
 test("Condition: using it without holding the lock is an error, after bad arguments and before the signal", async () => {
   const condition = new Condition();
   const signal = AbortSignal.abort();
@@ -80,7 +59,16 @@ test("Condition: a notification in the step of an abort goes to the next one", a
     holders.push(condition.tryAcquire()!);
     condition.notify();
   });
-  const all = await waitingTasks(condition, 2, (i) => i === 0 ? { signal: controller.signal } : {});
+  const all: Watched<void>[] = [];
+  for (const options of [{ signal: controller.signal }, {}]) {
+    const guard = await condition.acquire();
+    all.push(watch(
+      condition.wait(options).finally(() => {
+        assert.equal(guard.held, true, "the lock is back, whichever way wait ended");
+        guard.release();
+      }),
+    ));
+  }
   controller.abort();
   holders[0]![Symbol.dispose]();
   assert.equal(await states(all), "rejected fulfilled");
