@@ -1,16 +1,7 @@
-/** The real jsr:@db/redis: the contract of every Redis body, push through its second connection, and its failures. */
+/** The real jsr:@db/redis: the contract with a RedisLock, push through its second connection, and its failures. */
 import { connect } from "@db/redis";
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
-import {
-  type Acquirable,
-  denoRedis,
-  type Lease,
-  RedisError,
-  RedisKeyedMutex,
-  RedisLock,
-  RedisRwLock,
-  RedisSemaphore,
-} from "../../lib/redis/mod.ts";
+import { denoRedis, type Lease, RedisError, RedisLock } from "../../lib/redis/mod.ts";
 import { contractSuite } from "../contract_suite.ts";
 import { until } from "../redis/_clients.ts";
 import { Server } from "../redis/_server.ts";
@@ -31,50 +22,23 @@ async function connected({ port }: Server) {
   return { backend: denoRedis(client, subscriber), client, subscriber, close };
 }
 
-type Backend = Awaited<ReturnType<typeof connected>>["backend"];
-
-/** One body under test, and the length of its queue. */
-interface RemoteBody {
-  readonly held: Acquirable<Lease>;
-  inspect(): Promise<{ readonly waiters: readonly unknown[] }>;
-}
-
-function contract(name: string, make: (backend: Backend) => RemoteBody): void {
-  contractSuite<Lease>({
-    name: `${name} over the real @db/redis`,
-    make: async () => {
-      const server = await Server.start();
-      const { backend, close } = await connected(server);
-      const { held, inspect } = make(backend);
-      return {
-        lock: held,
-        waiting: async () => (await inspect()).waiters.length,
-        close: async () => {
-          close();
-          await server[Symbol.asyncDispose]();
-        },
-      };
-    },
-    short: 300,
-    untilQueued: (body, count) => until(async () => await body.waiting() === count),
-  });
-}
-
-contract("RedisLock", (backend) => {
-  const held = new RedisLock(backend, "lock");
-  return { held, inspect: () => held.inspect() };
-});
-contract("RedisSemaphore of 1", (backend) => {
-  const held = new RedisSemaphore(backend, "semaphore", 1);
-  return { held, inspect: () => held.inspect() };
-});
-contract("RedisRwLock's writer", (backend) => {
-  const lock = new RedisRwLock(backend, "rw");
-  return { held: lock.writer, inspect: () => lock.inspect() };
-});
-contract("RedisKeyedMutex", (backend) => {
-  const mutex = new RedisKeyedMutex(backend);
-  return { held: mutex.at("key"), inspect: () => mutex.inspect("key") };
+contractSuite<Lease>({
+  name: "RedisLock over the real @db/redis",
+  make: async () => {
+    const server = await Server.start();
+    const { backend, close } = await connected(server);
+    const lock = new RedisLock(backend, "lock");
+    return {
+      lock,
+      waiting: async () => (await lock.inspect()).waiters.length,
+      close: async () => {
+        close();
+        await server[Symbol.asyncDispose]();
+      },
+    };
+  },
+  short: 300,
+  untilQueued: (subject, count) => until(async () => await subject.waiting() === count),
 });
 
 test("@db/redis: the same client twice is refused, no second one means heartbeats", async () => {

@@ -43,22 +43,6 @@ test("WebLock: shows its name and mode, and its guard like any other", async () 
   });
 });
 
-check("shared locks are held together, an exclusive one alone", async (locks) => {
-  const name = freshName();
-  const shared = new WebLock(name, { locks, mode: "shared" }), exclusive = new WebLock(name, { locks });
-  const readers = [await shared.acquire(), await shared.acquire()];
-  assert.equal(await exclusive.tryAcquire(), undefined);
-  const writer = watch(exclusive.acquire());
-  await until(async () => await locks.waiting() === 1);
-  const late = watch(shared.acquire());
-  await until(async () => await locks.waiting() === 2);
-  for (const reader of readers) await reader.release();
-  const guard = await writer.promise;
-  assert.equal(late.state, "pending");
-  await guard.release();
-  await (await late.promise).release();
-});
-
 check("a stolen guard is not held, its signal aborts, and its release takes nothing from others", async (locks) => {
   const name = freshName();
   const lock = new WebLock(name, { locks });
@@ -152,20 +136,6 @@ check("a time-out names the lock", async (locks) => {
 check("acquireAll refuses it", async (locks) => {
   const lock = new WebLock(freshName(), { locks });
   await assert.rejects(acquireAll([lock as never]), TypeError);
-});
-
-check("100 calls take turns, in order", async (locks) => {
-  const lock = new WebLock(freshName(), { locks });
-  const order: number[] = [];
-  let inside = 0;
-  await Promise.all(Array.from({ length: 100 }, (_, i) =>
-    lock.run(async () => {
-      assert.equal(++inside, 1);
-      order.push(i);
-      if (i % 10 === 0) await nextTurn();
-      inside--;
-    })));
-  assert.deepEqual(order, Array.from({ length: 100 }, (_, i) => i));
 });
 
 /** Managers of the user's: what they answer to query() ends no request. */

@@ -1,11 +1,10 @@
 /** WebRwLock: two sides of one lock of the platform. */
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
-import { acquireAll } from "../../mod.ts";
 import { SyncError, WebLock, WebRwLock } from "../../lib/web/mod.ts";
 import { test } from "../_test.ts";
 import { until, watch } from "../_tools.ts";
-import { CountedLocks, freshName, managers, platform, steal } from "./_managers.ts";
+import { CountedLocks, freshName, managers, platform } from "./_managers.ts";
 
 function check(what: string, fn: (locks: CountedLocks) => Promise<void>): void {
   for (const [name, locks] of managers) test(`WebRwLock, ${name}: ${what}`, () => fn(new CountedLocks(locks)));
@@ -34,18 +33,6 @@ check("it is the same lock as the WebLock of its name", async (locks) => {
   assert.equal(await new WebLock(name, { locks }).tryAcquire(), undefined);
   await guard.release();
   await lock.writer.run(async () => assert.equal(await shared.tryAcquire(), undefined));
-});
-
-check("a stolen side is not held; acquireAll refuses both sides", async (locks) => {
-  const name = freshName();
-  const lock = new WebRwLock(name, { locks });
-  for (const side of [lock.reader, lock.writer]) {
-    const guard = await side.acquire();
-    await steal(locks, name);
-    await until(() => guard.signal.aborted);
-    assert.equal(guard.held, false);
-    await assert.rejects(acquireAll([side as never]), TypeError);
-  }
 });
 
 test("WebRwLock: wrong arguments, its name, and its messages", async () => {
