@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { acquireAll, ClosedError, KeyedSemaphore, TimeoutError } from "../mod.ts";
+import { acquireAll, KeyedSemaphore } from "../mod.ts";
 import { logged } from "./_logged.ts";
 import { test } from "./_test.ts";
 import { states, watch } from "./_tools.ts";
@@ -45,20 +45,6 @@ test("keyed semaphore: run, at and acquireAll", async () => {
   second.release();
   await group.release();
   assert.equal(hosts.size, 0);
-});
-
-test("keyed semaphore: messages name the key", async () => {
-  const hosts = new KeyedSemaphore<unknown>(1, { name: "hosts" });
-  hosts.tryAcquire(42);
-  await assert.rejects(hosts.acquire(42, { timeout: 0 }), (error: Error) => {
-    assert.equal(error.message, 'Cannot acquire semaphore "hosts" for key 42: timed out after 0 ms');
-    return error instanceof TimeoutError;
-  });
-  hosts.cancel();
-  await assert.rejects(hosts.acquire("x"), (error: Error) => {
-    assert.equal(error.message, 'Cannot acquire semaphore "hosts" for key "x": semaphore is closed');
-    return error instanceof ClosedError;
-  });
 });
 
 test("keyed semaphore: arguments are checked", () => {

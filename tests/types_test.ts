@@ -348,8 +348,6 @@ export function mistakes(): void {
   new SetEvent<unknown>().track(5);
   // @ts-expect-error: permits belong to semaphores
   lock.acquire({ permits: 2 });
-  // @ts-expect-error: milliseconds, not text
-  lock.acquire({ timeout: "5" });
   // @ts-expect-error: the time is not optional
   new TimeoutLock();
   // @ts-expect-error: read-only
@@ -358,8 +356,6 @@ export function mistakes(): void {
   acquireAll(lock);
   // @ts-expect-error: an Event cannot be held
   acquireAll([lock, new Event()]);
-  // @ts-expect-error: the interval is not optional
-  new RateLimiter(5);
   // @ts-expect-error: a condition is built on a Lock
   new Condition(new Semaphore());
 }

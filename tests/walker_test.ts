@@ -12,7 +12,6 @@ import {
   Lock,
   RwLock,
   Semaphore,
-  TimeoutLock,
 } from "../mod.ts";
 import type { WaitOptions } from "../mod.ts";
 import { type Call, ModelQueue } from "./explore/_model_queue.ts";
@@ -193,10 +192,6 @@ function walk(
   });
 }
 
-function ofLock(lock: Lock | Condition, waiting: () => number): Weighted {
-  return { acquire: (_, options) => lock.acquire(options), tryAcquire: () => lock.tryAcquire(), waiting };
-}
-
 function ofSemaphore(semaphore: Semaphore): Weighted {
   return {
     acquire: (permits, options) =>
@@ -211,17 +206,11 @@ const one = { permits: 1, sizes: [1] };
 
 walk("Lock", () => {
   const lock = new Lock();
-  return { thing: ofLock(lock, () => lock.waiting), ...one };
-});
-
-walk("TimeoutLock", () => {
-  const lock = new TimeoutLock(Infinity);
-  return { thing: ofLock(lock, () => lock.waiting), ...one };
-});
-
-walk("Condition's lock", () => {
-  const lock = new Lock();
-  return { thing: ofLock(new Condition(lock), () => lock.waiting), ...one };
+  const waiting = () => lock.waiting;
+  return {
+    thing: { acquire: (_, options) => lock.acquire(options), tryAcquire: () => lock.tryAcquire(), waiting },
+    ...one,
+  };
 });
 
 walk("Semaphore", () => ({ thing: ofSemaphore(new Semaphore(5)), permits: 5, sizes: [1, 1, 2, 5, 3] }));
