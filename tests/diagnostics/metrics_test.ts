@@ -9,7 +9,7 @@ import {
 import { type MeterLike, metrics } from "../../lib/diagnostics/mod.ts";
 import { test } from "../_test.ts";
 import { FakeTime } from "../_tools.ts";
-import { Recording, Thing } from "./_tools.ts";
+import { Thing } from "./_tools.ts";
 
 interface Point {
   readonly attributes: Record<string, unknown>;
@@ -81,27 +81,6 @@ test("metrics: names, units, values and attributes", async () => {
     "interlock.give_ups": ["key users timeout: 1"],
     "interlock.renewal_failures": ["redis-lock orders: 2"],
   });
-});
-
-test("metrics: present numbers begin with what is there, and end with nothing", async () => {
-  const lock = new Thing("lock");
-  const present = (values: Record<string, string[]>) => [values["interlock.waiters"], values["interlock.holders"]];
-  const before = await measured((meter) => {
-    const recording = new Recording();
-    lock.grant({});
-    lock.wait({});
-    lock.wait({});
-    const measuring = metrics(meter);
-    return { [Symbol.dispose]: () => [measuring, recording].forEach((one) => one[Symbol.dispose]()) };
-  });
-  assert.deepEqual(present(before.values), [["lock: 2"], ["lock: 1"]]);
-  const after = await measured((meter) => {
-    using measuring = metrics(meter);
-    lock.grant({});
-    lock.wait({});
-    measuring[Symbol.dispose]();
-  });
-  assert.deepEqual(present(after.values), [["lock: 0"], ["lock: 0"]]);
 });
 
 test("metrics: names with ids in them become one series, or none", async () => {

@@ -116,15 +116,19 @@ test("observe: permits that are given back without a guard end the oldest holds,
   assert.deepEqual(snapshot(), []);
 });
 
-test("metrics: disposed of twice, they count down once", () => {
+test("metrics: they begin with what is there, and count down once, however often they are disposed of", () => {
   using _ = new Recording(); // so that what is present stays known
+  const lock = new Thing();
+  lock.grant({});
+  lock.wait({});
   const measurements = new Measurements();
-  const present = () => measurements.values.get("interlock.holders lock");
-  new Thing().grant({});
-  assert.equal(present(), 1);
+  const present = () => ["holders", "waiters"].map((name) => measurements.values.get(`interlock.${name} lock`));
+  assert.deepEqual(present(), [1, 1]);
+  lock.wait({});
+  assert.deepEqual(present(), [1, 2]);
   measurements[Symbol.dispose]();
   measurements[Symbol.dispose]();
-  assert.equal(present(), 0);
+  assert.deepEqual(present(), [0, 0]);
 });
 
 test("overdue: the one that is next decides when to look, and those that left are no news", () => {

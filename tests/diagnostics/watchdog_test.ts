@@ -347,33 +347,6 @@ test("watchdog: wrong options are refused", () => {
   assert.equal(hook, undefined);
 });
 
-test("watchdog: its findings are what lasts too long now, reported or not", () =>
-  withFakeTime(async (time) => {
-    using dog = watchdog({ waited: 50, held: 100, self: 50, report() {} });
-    assert.deepEqual(dog.findings(), []);
-    const lock = new Lock({ name: "orders" }), other = new Lock({ name: "other" });
-    const guard = await lock.acquire();
-    const waiting = lock.acquire();
-    const controller = new AbortController();
-    const itself = other.run(() => other.acquire({ signal: controller.signal })).catch(() => {});
-    await time.pass(60, 10);
-    for (let again = 0; again < 2; again++) {
-      assert.deepEqual(kindsOf(dog.findings()), ["self", "waited"]);
-    }
-    await time.pass(60, 10);
-    const findings = dog.findings();
-    assert.deepEqual(kindsOf(findings), ["self", "waited", "held"]);
-    assert.match(
-      findings[2]!.message,
-      /^Interlock: long hold: lock "orders" has been held for 120 ms, since .*acquired at watchdog_test/,
-    );
-    controller.abort();
-    guard.release();
-    (await waiting).release();
-    await itself;
-    assert.deepEqual(dog.findings(), []);
-  }));
-
 test("watchdog: without sites it takes no stack traces, and finds the same", () =>
   withFakeTime(async (time) => {
     using dog = watchdog({ waited: 50, held: 50, sites: false, report() {} });
