@@ -15,7 +15,7 @@ import { channelsOf } from "../lib/redis/scripts/script.ts";
 import { RedisStore } from "../lib/redis/store/redis_store.ts";
 import type { StoredResource } from "../lib/redis/store/store.ts";
 import { findServer } from "../tests/redis/_find_server.ts";
-import { freePort } from "../tests/redis/_server.ts";
+import { freePort } from "../tests/_ports.ts";
 import { command } from "../tests/redis/model/_command.ts";
 import { Wire } from "../tests/redis/_wire.ts";
 

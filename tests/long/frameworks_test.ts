@@ -10,10 +10,10 @@ import process from "node:process";
 import { runtime, test } from "../_test.ts";
 import { until } from "../_tools.ts";
 import { built, copied, installed } from "../shutdown/frameworks/install.ts";
-import { freePort } from "../shutdown/ports.ts";
+import { freePort } from "../_ports.ts";
 import { said, signal, start, started } from "../shutdown/round.ts";
 import { endUnderLoad, type FrameworkOutcome, startFramework } from "../shutdown/frameworks/run.ts";
-import { openChat, openSocketIo, openWebSocket } from "../shutdown/frameworks/sockets.ts";
+import { openSocket } from "../shutdown/frameworks/sockets.ts";
 import { program, type RuntimeName } from "../shutdown/runtimes.ts";
 
 const HTTP: readonly [name: string, runtime: RuntimeName][] = [
@@ -61,9 +61,10 @@ if (runtime === "deno") {
   for (const [name, code] of Object.entries(WEB_SOCKETS)) {
     test(`frameworks: ${name} loses no request, and its WebSockets are closed with ${code}`, async () => {
       const server = await startFramework("node", name);
-      const sockets = await Promise.all([1, 2, 3].map(() => openWebSocket(`ws://127.0.0.1:${server.port}/echo`)));
+      const sockets = await Promise.all([1, 2, 3].map(() => openSocket(name, `${server.port}/echo`, ["hello"])));
       check(name, await endUnderLoad(server));
       assert.deepEqual(await Promise.all(sockets.map(({ closed }) => closed)), [code, code, code]);
+      assert.deepEqual(sockets.map(({ answers }) => answers.length), [1, 1, 1]);
     });
   }
 
@@ -73,7 +74,7 @@ if (runtime === "deno") {
       const port = await said(server, /listening on (\d+)/);
       const messages = ["one", "two", "three"];
       const clients = await Promise.all(
-        [1, 2, 3].map((i) => openChat(kind, port, messages.map((text) => `${text} of ${i}`))),
+        [1, 2, 3].map((i) => openSocket(kind, port, messages.map((text) => `${text} of ${i}`))),
       );
       for (const i of [1, 2, 3]) await said(server, new RegExp(`accepted three of ${i}`));
       signal(server, "SIGINT");
@@ -121,7 +122,7 @@ if (runtime === "deno") {
 
   test("frameworks: socket_io loses no request, and its clients may reconnect", async () => {
     const server = await startFramework("node", "socket_io");
-    const sockets = await Promise.all([1, 2, 3].map(() => openSocketIo(`http://127.0.0.1:${server.port}`)));
+    const sockets = await Promise.all([1, 2, 3].map(() => openSocket("socket.io", `${server.port}`, [])));
     check("socket_io", await endUnderLoad(server));
     // A client does not reconnect by itself after "io server disconnect", but it does after "transport close".
     const reasons = await Promise.all(sockets.map(({ closed }) => closed));

@@ -1,53 +1,11 @@
-/** Subscribed connections that are cut: their waiters are not passed over, and are notified again later. */
+/** Subscribed connections that end for good: their waiters are notified again later. */
 import assert from "node:assert/strict";
 import { Redis as IoRedis6 } from "ioredis";
 import { Redis as IoRedis5 } from "ioredis5";
 import { createClient as createClient6 } from "redis";
 import { createClient as createClient5 } from "redis5";
 import { RedisLock } from "../../lib/redis/mod.ts";
-import { type Client, clients, redisTest, until, useIo, useNode } from "../redis/_clients.ts";
-import { FaultProxy } from "../redis/faults/_proxy.ts";
-
-for (const client of clients) {
-  redisTest(`${client.name}: an unreachable waiter is granted in turn under contention`, async (bench) => {
-    const { server, connect } = bench;
-    const proxy = await FaultProxy.start(server.port);
-    const far = await client.connect(proxy.url);
-    try {
-      const ours = new RedisLock(far.backend, "a", { ttl: 3000 });
-      const theirs = new RedisLock(await connect(), "a", { ttl: 3000 });
-      const waiting = (count: number) => until(async () => (await theirs.inspect()).waiters.length === count);
-      const first = await theirs.acquire();
-      const order: string[] = [];
-      const turn = ours.run(() => void order.push("ours"));
-      turn.catch(() => {}); // it is awaited below
-      await waiting(1);
-      proxy.refuse();
-      proxy.cut("subscribers");
-      let over = false;
-      const others = [0, 1].map(async () => {
-        while (!over) await theirs.run(() => void order.push("theirs"));
-      });
-      await waiting(3);
-      await first.release();
-      await turn;
-      over = true;
-      await Promise.all(others);
-      assert.equal(order[0], "ours");
-
-      if (client.name === "@db/redis (double)") return; // it does not connect again
-      const second = await theirs.acquire();
-      const again = ours.acquire();
-      await waiting(1);
-      await proxy.accept();
-      await second.release();
-      assert.equal(await (await again).release(), true);
-    } finally {
-      await far.close();
-      await proxy[Symbol.asyncDispose]();
-    }
-  }, { client });
-}
+import { type Client, redisTest, until, useIo, useNode } from "../redis/_clients.ts";
 
 /** Clients that never reconnect, by their settings. */
 const noRetry = { lazyConnect: true, retryStrategy: () => null };

@@ -4,19 +4,10 @@ import { createServer, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 import { Redis as IoRedis } from "ioredis";
 import { createClient } from "redis";
-import {
-  type Backend,
-  ioRedis,
-  type Lease,
-  nodeRedis,
-  RedisError,
-  RedisLock,
-  RedisSemaphore,
-  TimeoutError,
-} from "../../lib/redis/mod.ts";
+import { type Backend, ioRedis, nodeRedis, RedisError, RedisLock, TimeoutError } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
 import { closeIo, ending, redisTest, until } from "../redis/_clients.ts";
-import { freePort } from "../redis/_server.ts";
+import { freePort } from "../_ports.ts";
 
 /** Asserts that the call fails with this error, which has a cause, within a time. */
 async function fails(call: Promise<unknown>, type: typeof RedisError | typeof TimeoutError, text: RegExp, ms = 30_000) {
@@ -91,38 +82,4 @@ redisTest("a stopped server: the call ends in time, and releases its state after
   server.resume();
   await until(async () => (await lock.inspect()).holders.length === 0);
   await (await lock.acquire({ timeout: 60_000 })).release();
-}, { isAlone: true });
-
-redisTest(
-  "out of memory: held leases are renewed and handed off, new ones are rejected",
-  async ({ server, backend }) => {
-    const bodies = [new RedisLock(backend, "a", { ttl: 3000 }), new RedisSemaphore(backend, "a", 1, { ttl: 3000 })];
-    const held: { lease: Lease; next: Promise<Lease> }[] = [];
-    for (const body of bodies) {
-      held.push({ lease: await body.acquire(), next: body.acquire() });
-      await until(async () => (await body.inspect()).waiters.length === 1);
-    }
-    const lonely = await new RedisLock(backend, "lonely").acquire();
-    await server.send("CONFIG", "SET", "maxmemory", "1");
-    await fails(new RedisLock(backend, "b").acquire(), RedisError, /out of memory \(maxmemory\).*OOM/);
-    await fails(new RedisSemaphore(backend, "b", 2).tryAcquire(), RedisError, /out of memory/);
-    await lonely.extend(5000);
-    assert.equal(await lonely.release(), true);
-    for (const { lease, next } of held) {
-      const { expiresAt } = lease;
-      await until(() => lease.expiresAt > expiresAt + 1000); // heartbeats of the waiters go on, too
-      assert.equal(await lease.release(), true);
-      assert.equal(await (await next).release(), true);
-    }
-  },
-  { isAlone: true },
-);
-
-redisTest("a server that comes back within the time-out", async ({ server, backend }) => {
-  const lock = new RedisLock(backend, "a");
-  await (await lock.acquire()).release();
-  await server.kill();
-  const waiting = lock.acquire({ timeout: 60_000 });
-  await server.start();
-  assert.equal(await (await waiting).release(), true);
 }, { isAlone: true });

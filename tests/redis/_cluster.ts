@@ -4,7 +4,8 @@ import { createCluster } from "redis";
 import { type Backend, ioRedis, nodeRedis } from "../../lib/redis/mod.ts";
 import { closeIo, ending, until } from "./_clients.ts";
 import { slotOf } from "./_slots.ts";
-import { freePort, Server } from "./_server.ts";
+import { freePort } from "../_ports.ts";
+import { Server } from "./_server.ts";
 
 /** The first slot of each node, and the end. */
 const SLOTS = [0, 5461, 10923, 16384];

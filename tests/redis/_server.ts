@@ -5,23 +5,13 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { freePort } from "../_ports.ts";
 import { PASSWORD } from "../_secrets.ts";
 import { findServer } from "./_find_server.ts";
 import { Wire } from "./_wire.ts";
-
-/** A port of the loopback interface that no process listens on. Rejects if `wanted` is in use. */
-export async function freePort(wanted = 0): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(wanted, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
-}
 
 /** Commands that change a server beyond its data. */
 const CHANGES = /^(ACL SETUSER default|CONFIG SET|REPLICAOF|SHUTDOWN|FAILOVER|CLIENT PAUSE)\b/i;

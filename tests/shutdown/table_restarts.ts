@@ -1,6 +1,6 @@
 /** A server that is ended and started again on its port, while the same clients keep sending. */
 import type { Routes } from "./jobs.ts";
-import { freePort } from "./ports.ts";
+import { freePort } from "../_ports.ts";
 import { end, type ServerReport, startLoad, startServer } from "./round.ts";
 import type { ProgramName } from "./runtimes.ts";
 import { Random } from "../_random.ts";

@@ -1,6 +1,6 @@
 /** Starts a file of examples/frameworks, puts it under load, and ends it by SIGTERM. */
 import type { Tally } from "../load.ts";
-import { freePort } from "../ports.ts";
+import { freePort } from "../../_ports.ts";
 import { signal, start, type Started, startLoad } from "../round.ts";
 import type { RuntimeName } from "../runtimes.ts";
 

@@ -1,9 +1,8 @@
-/** Without a proxy, one process takes over from another: in a cluster, by `reusePort`, and on a port that was given up. */
+/** Without a proxy, one process takes over from another: in a cluster, and by `reusePort`. */
 import process from "node:process";
 import { until } from "../../_tools.ts";
-import { freePort } from "../ports.ts";
-import { end, type Load, type Server, start, startLoad, startServer } from "../round.ts";
-import { answers } from "../frameworks/run.ts";
+import { freePort } from "../../_ports.ts";
+import { end, type Load, start, startLoad, startServer } from "../round.ts";
 import type { Routes } from "../jobs.ts";
 import type { ProgramName } from "../runtimes.ts";
 import type { RollingOutcome } from "./rolling.ts";
@@ -52,42 +51,6 @@ export async function replaceByReusePort(
     server = successor;
   }
   return await outcome(load, exits, () => end(server));
-}
-
-/** The outcome of starting a successor on a port whose server is still draining. */
-export interface SuccessorOutcome {
-  /** The reason for which it was no handover, if it was none. */
-  problem: string | undefined;
-  /** ms that the exit of the predecessor took. */
-  exit: number;
-}
-
-/** Ends a server that has a long answer in flight, and starts another one on its port meanwhile. */
-export async function succeed(runtime: ProgramName, kind: "fetch" | "node"): Promise<SuccessorOutcome> {
-  const old = await startServer(runtime, kind);
-  const address = `http://127.0.0.1:${old.port}`;
-  const response = await fetch(`${address}/stream?id=last&chunks=30&ms=100`, { headers: { connection: "close" } });
-  const ended = end(old);
-  const text = response.text();
-  const problem = await takeOver(runtime, kind, old);
-  const whole = (await text).endsWith("last 30/30\n");
-  const exit = await ended;
-  old.report();
-  return { problem: problem ?? (whole ? undefined : "the predecessor's answer was cut off"), exit };
-}
-
-async function takeOver(runtime: ProgramName, kind: "fetch" | "node", old: Server): Promise<string | undefined> {
-  const url = `http://127.0.0.1:${old.port}/quick`;
-  await until(async () => !await answers(url));
-  try {
-    const successor = await startServer(runtime, kind, ["--port", String(old.port)]);
-    const overlapped = await answers(url) && old.child.exitCode === null;
-    await end(successor);
-    successor.report();
-    return overlapped ? undefined : "the successor had to wait";
-  } catch (error) {
-    return /EADDRINUSE|AddrInUse/.exec(String(error))?.[0] ?? String(error);
-  }
 }
 
 async function outcome(load: Load, exits: number[], stop: () => Promise<unknown>): Promise<RollingOutcome> {

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { freePort } from "../ports.ts";
+import { freePort } from "../../_ports.ts";
 import { started } from "../round.ts";
 
 /** A proxy that is listening. */

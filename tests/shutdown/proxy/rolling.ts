@@ -1,5 +1,5 @@
 /** Rolling restarts behind a proxy under load that is kept up: the failures that clients see. */
-import { freePort } from "../ports.ts";
+import { freePort } from "../../_ports.ts";
 import { end, type Started, startLoad } from "../round.ts";
 import { programOf, type ProxyName, startProxy } from "./proxies.ts";
 
