@@ -1,10 +1,9 @@
 /** What a client was told of its connection is what happens to it, in whichever way the handler sets the header. */
 import assert from "node:assert/strict";
-import { createServer, type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { runtime, test } from "../_test.ts";
 import { nextTurn } from "../_tools.ts";
-import { type Client, connected, gate, listen, quiet, serving, stop } from "./client.ts";
-import { serveFetch } from "./platform.ts";
+import { type Client, gate, quiet, serving, stop } from "./client.ts";
 
 const KEEP = "keep-alive";
 
@@ -194,46 +193,4 @@ for (const method of ["GET", "POST"]) {
     assert.deepEqual(client.errors, []);
     assert.equal((await shutdown.finished).ok, true);
   });
-}
-
-/** Answers of a fetch-style handler; the last ones have immutable headers. */
-const RESPONSES: Record<string, (origin: string) => Response | Promise<Response>> = {
-  "nothing": () => new Response("done"),
-  "headers": () => new Response("done", { headers: { connection: KEEP } }),
-  "a stream": () => new Response(new Blob(["done"]).stream(), { headers: { connection: KEEP } }),
-  "set": () => {
-    const response = new Response("done");
-    response.headers.set("Connection", KEEP);
-    return response;
-  },
-  "a redirect": () => Response.redirect("http://localhost/done"),
-  "an answer of fetch": (origin) => fetch(origin),
-};
-
-if (runtime !== "node") {
-  for (const [name, answer] of Object.entries(RESPONSES)) {
-    test(`announced: ${name}, in flight at the signal and in a listener of it, ${runtime}`, async () => {
-      const other = createServer((_, response) => response.setHeader("connection", KEEP).end("done"));
-      const origin = `http://127.0.0.1:${await listen(other)}/`;
-      const shutdown = quiet({ delay: 20 });
-      const { promise, open } = gate();
-      const port = serveFetch(shutdown, (request) => {
-        if (request.url.endsWith("/slow")) return promise.then(() => answer(origin));
-        return new Promise((resolve) => shutdown.signal.addEventListener("abort", () => resolve(answer(origin))));
-      });
-      const clients = ["/slow", "/listener"].map((path) => connected(port, path));
-      while (shutdown.active < 2) await nextTurn();
-      shutdown.request();
-      open();
-      for (const client of clients) {
-        await client.end();
-        check(client, name);
-      }
-      assert.equal((await shutdown.finished).ok, true);
-      await new Promise((closed) => {
-        other.close(closed);
-        other.closeAllConnections();
-      });
-    });
-  }
 }

@@ -220,15 +220,33 @@ for (const late of ["serve", "refuse"] as const) {
   });
 }
 
-test("handler: during the delay newcomers are served, and told to close", async () => {
-  const shutdown = quiet({ delay: 50 });
-  const handler = shutdown.handler(() => Response.redirect("http://localhost/elsewhere"));
-  assert.equal((await handler(new Request(URL_))).headers.get("connection"), null);
-  shutdown.request();
-  const late = await handler(new Request(URL_));
-  assert.deepEqual([late.status, late.headers.get("connection")], [302, "close"]);
-  assert.equal(late.headers.get("location"), "http://localhost/elsewhere");
-  await shutdown.finished;
+const headers = { connection: "keep-alive" };
+/** Ways to make an answer; the last ones have immutable headers. */
+const ANSWERS: Record<string, () => Response | Promise<Response>> = {
+  "headers": () => new Response("done", { headers }),
+  "a stream": () => new Response(new Blob(["done"]).stream(), { headers }),
+  "set": () => {
+    const response = new Response("done");
+    response.headers.set("Connection", "keep-alive");
+    return response;
+  },
+  "a redirect": () => Response.redirect("http://localhost/elsewhere"),
+  "an answer of fetch": () => fetch("data:text/plain,done"),
+};
+
+test("handler: during the delay newcomers are served, and told to close, however the answer is made", async () => {
+  for (const [name, answer] of Object.entries(ANSWERS)) {
+    const shutdown = quiet({ delay: 20 });
+    const handler = shutdown.handler(answer);
+    const { status, headers } = await handler(new Request(URL_));
+    assert.notEqual(headers.get("connection"), "close", name);
+    shutdown.request();
+    const late = await handler(new Request(URL_));
+    assert.deepEqual([late.status, late.headers.get("connection")], [status, "close"], name);
+    assert.equal(late.headers.get("location"), headers.get("location"));
+    assert.equal(await late.text(), name === "a redirect" ? "" : "done", name);
+    await shutdown.finished;
+  }
 });
 
 test("handler: when forced, a request without a response gets 503, and the body of a late response is cancelled", async () => {
