@@ -9,7 +9,7 @@ import { onCancel, reasonOf } from "./internal/cancellation.ts";
 import { ASYNC_DISPOSE } from "./internal/dispose.ts";
 import { inLockOrder, type OrderedLock } from "./internal/lock_order.ts";
 import { sharedController } from "./internal/platform.ts";
-import { show } from "./internal/show.ts";
+import { printAs } from "./internal/show.ts";
 import { TimeoutError } from "./errors.ts";
 import type { Acquirable, WaitOptions } from "./types.ts";
 
@@ -190,7 +190,7 @@ class Group implements GuardGroup<readonly AnyGuard[]> {
     return this.release();
   }
 }
-show(Group, "GuardGroup", ["held", "guards"]);
+printAs(Group, "GuardGroup", ["held", "guards"]);
 
 function throwErrors(outcomes: Outcomes): void {
   const errors = outcomes.flatMap((outcome) => outcome.status === "rejected" ? [outcome.reason] : []);

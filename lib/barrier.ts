@@ -5,7 +5,7 @@
  */
 import { checkInteger, promiseTry, readName, readWaitOptions, throwIfAborted } from "./internal/check.ts";
 import { step } from "./internal/hook.ts";
-import { show } from "./internal/show.ts";
+import { printAs } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
 import { grant, reject, reportGrant, Waiter, waitersOf, WaitQueue } from "./internal/wait_queue.ts";
 import { cannot, describe, type WaitedFor } from "./internal/waited_for.ts";
@@ -44,7 +44,7 @@ export class Barrier {
 
   static {
     exposeState(Barrier, (barrier) => barrier.#queue);
-    show(Barrier, "Barrier", ["name", "parties", "waiting", "broken"]);
+    printAs(Barrier, "Barrier", ["name", "parties", "waiting", "broken"]);
   }
 
   /**

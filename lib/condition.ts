@@ -18,7 +18,7 @@ import { type Hold, type Owner, runHolding, setOwner } from "./internal/hold.ts"
 import { hook, step } from "./internal/hook.ts";
 import type { Mutex } from "./internal/mutex.ts";
 import { timersEndWithRequest } from "./internal/platform.ts";
-import { show } from "./internal/show.ts";
+import { printAs } from "./internal/show.ts";
 import { exposeState, stateOf } from "./internal/state.ts";
 import {
   closeQueues,
@@ -74,7 +74,7 @@ export class Condition implements Acquirable<Guard> {
 
   static {
     exposeState(Condition, (condition) => condition.#queue);
-    show(Condition, "Condition", ["name", "locked", "waiting", "closed"]);
+    printAs(Condition, "Condition", ["name", "locked", "waiting", "closed"]);
   }
 
   /**

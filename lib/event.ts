@@ -5,7 +5,7 @@
  */
 import { admit, promiseTry, readName } from "./internal/check.ts";
 import { needsOnlyPromise } from "./internal/hook.ts";
-import { show } from "./internal/show.ts";
+import { printAs } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
 import { closeQueues, reportGrant, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
 import { describe, type WaitedFor } from "./internal/waited_for.ts";
@@ -40,7 +40,7 @@ export class Event {
 
   static {
     exposeState(Event, (event) => [event.#queue, event.#last, event.#sharing]);
-    show(Event, "Event", ["name", "isSet", "waiting", "closed"]);
+    printAs(Event, "Event", ["name", "isSet", "waiting", "closed"]);
   }
 
   /**

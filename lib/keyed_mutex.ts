@@ -7,7 +7,7 @@ import { admit, checkFunction, checkKey } from "./internal/check.ts";
 import { Entries, Key } from "./internal/keyed.ts";
 import { Mutex } from "./internal/mutex.ts";
 import { runHolding } from "./internal/hold.ts";
-import { show } from "./internal/show.ts";
+import { printAs } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
 import type { Acquirable, Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
 
@@ -57,7 +57,7 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
 
   static {
     exposeState(KeyedMutex, (mutex) => mutex.#entries);
-    show(KeyedMutex, "KeyedMutex", ["name", "size", "closed"]);
+    printAs(KeyedMutex, "KeyedMutex", ["name", "size", "closed"]);
   }
 
   /**

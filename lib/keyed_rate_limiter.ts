@@ -7,7 +7,7 @@
 import { Budget, readBudgets } from "./internal/budgets.ts";
 import { checkKey, promiseTry, readQueueOptions } from "./internal/check.ts";
 import { step } from "./internal/hook.ts";
-import { show } from "./internal/show.ts";
+import { printAs } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
 import { type Budgets, budgetsOf, closeStarts, isIdle, StartQueue } from "./internal/start_queue.ts";
 import { Timer } from "./internal/timer.ts";
@@ -61,7 +61,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
 
   static {
     exposeState(KeyedRateLimiter, (limiter) => [limiter.#entries, limiter.#timer]);
-    show(KeyedRateLimiter, "KeyedRateLimiter", ["name", "limit", "interval", "size", "closed"]);
+    printAs(KeyedRateLimiter, "KeyedRateLimiter", ["name", "limit", "interval", "size", "closed"]);
   }
 
   /**
@@ -318,4 +318,4 @@ function targetOf(name: string | undefined, key?: unknown): WaitedFor {
 }
 
 class KeyedBudget<K> extends Budget<(key: K) => number> {}
-show(KeyedBudget, "KeyedRateLimiterBudget", ["limit", "interval"]);
+printAs(KeyedBudget, "KeyedRateLimiterBudget", ["limit", "interval"]);

@@ -7,7 +7,7 @@ import { admit, checkInteger, checkKey, checkOptions, promiseTry } from "./inter
 import { runHolding } from "./internal/hold.ts";
 import { Entries, Key } from "./internal/keyed.ts";
 import { Permits } from "./internal/permits.ts";
-import { show } from "./internal/show.ts";
+import { printAs } from "./internal/show.ts";
 import { exposeState, stateOf } from "./internal/state.ts";
 import type { SemaphoreOptions } from "./semaphore.ts";
 import type { Acquirable, Guard, MaxWaitingOptions } from "./types.ts";
@@ -58,7 +58,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
 
   static {
     exposeState(KeyedSemaphore, (semaphore) => semaphore.#entries);
-    show(KeyedSemaphore, "KeyedSemaphore", ["name", "size", "closed"]);
+    printAs(KeyedSemaphore, "KeyedSemaphore", ["name", "size", "closed"]);
   }
 
   /**
@@ -197,7 +197,7 @@ class PermitsKey<K> extends Key<K, KeyedSemaphore<K>, SemaphoreOptions> implemen
     return stateOf<{ readonly owner: KeyedSemaphore<K> }>(this).owner.value(this.key);
   }
 }
-show(PermitsKey, "KeyedPermits", ["name", "key", "value", "locked", "waiting"]);
+printAs(PermitsKey, "KeyedPermits", ["name", "key", "value", "locked", "waiting"]);
 
 /** Permits that remove themselves from the entries when all of them are free. */
 class KeyPermits<K> extends Permits {

@@ -8,7 +8,7 @@ import { Mutex } from "./internal/mutex.ts";
 import { NotHeldError } from "./errors.ts";
 import { runHolding } from "./internal/hold.ts";
 import { hook } from "./internal/hook.ts";
-import { show } from "./internal/show.ts";
+import { printAs } from "./internal/show.ts";
 import { COPY, exposeState } from "./internal/state.ts";
 import { closeQueues } from "./internal/wait_queue.ts";
 import { wrapFunction } from "./internal/wrap.ts";
@@ -40,7 +40,7 @@ export class Lock implements Acquirable<Guard> {
 
   static {
     exposeState(Lock, (lock) => ({ owner: lock.#mutex, copy: COPY }));
-    show(Lock, "Lock", ["name", "locked", "waiting", "closed"]);
+    printAs(Lock, "Lock", ["name", "locked", "waiting", "closed"]);
   }
 
   /**

@@ -13,7 +13,7 @@ import {
   withName,
 } from "./internal/check.ts";
 import { hook, step } from "./internal/hook.ts";
-import { show } from "./internal/show.ts";
+import { printAs } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
 import {
   closeQueues,
@@ -73,7 +73,7 @@ export class Queue<T> implements AsyncIterable<T> {
 
   static {
     exposeState(Queue, (queue) => [queue.#items, queue.#unfinished, queue.#joiners]);
-    show(Queue, "Queue", ["name", "size", "capacity", "getting", "putting", "closed"]);
+    printAs(Queue, "Queue", ["name", "size", "capacity", "getting", "putting", "closed"]);
   }
 
   /**

@@ -6,7 +6,7 @@
  */
 import { Budget, readBudgets } from "./internal/budgets.ts";
 import { promiseTry, readQueueOptions } from "./internal/check.ts";
-import { show } from "./internal/show.ts";
+import { printAs } from "./internal/show.ts";
 import { COPY, exposeState } from "./internal/state.ts";
 import { budgetsOf, closeStarts, StartQueue } from "./internal/start_queue.ts";
 import { describe } from "./internal/waited_for.ts";
@@ -100,7 +100,7 @@ export class RateLimiter {
 
   static {
     exposeState(RateLimiter, (limiter) => ({ queue: limiter.#queue, copy: COPY }));
-    show(RateLimiter, "RateLimiter", ["name", "limit", "interval", "waiting", "closed"]);
+    printAs(RateLimiter, "RateLimiter", ["name", "limit", "interval", "waiting", "closed"]);
   }
 
   /**
@@ -310,4 +310,4 @@ export class RateLimiter {
 }
 
 class LimiterBudget extends Budget<number> {}
-show(LimiterBudget, "RateLimiterBudget", ["limit", "interval", "remaining"]);
+printAs(LimiterBudget, "RateLimiterBudget", ["limit", "interval", "remaining"]);

@@ -10,7 +10,7 @@ import { hook, step } from "./internal/hook.ts";
 import { Permits, type PermitsOwner } from "./internal/permits.ts";
 import { Hold, runHolding, setOwner } from "./internal/hold.ts";
 import { setClassName } from "./internal/class_name.ts";
-import { show } from "./internal/show.ts";
+import { printAs } from "./internal/show.ts";
 import { COPY, exposeState } from "./internal/state.ts";
 import { closeQueues, type Waiter, WaitQueue } from "./internal/wait_queue.ts";
 import { wrapFunction, type Wrapped } from "./internal/wrap.ts";
@@ -121,7 +121,7 @@ export class RwLock {
     closeQueues([this.#permits.queue], reason);
   }
 }
-show(RwLock, "RwLock", ["name", "reader", "writer", "closed"]);
+printAs(RwLock, "RwLock", ["name", "reader", "writer", "closed"]);
 
 /** The queue of both sides. Counts the writers in it, which want more than one permit. */
 class SidesQueue extends WaitQueue<Hold> {
@@ -146,7 +146,7 @@ class Side<G extends Hold = Hold> implements RwLockSide<G>, PermitsOwner {
 
   static {
     exposeState(Side, (side) => ({ owner: side.#permits, copy: COPY }));
-    show(Side, "RwLockSide", ["name", "locked", "waiting"]);
+    printAs(Side, "RwLockSide", ["name", "locked", "waiting"]);
   }
 
   constructor(permits: Permits, reader?: Side) {

@@ -7,7 +7,7 @@
 import { admit, checkInteger, checkOptions, readQueueOptions } from "./internal/check.ts";
 import { Permits } from "./internal/permits.ts";
 import { runHolding } from "./internal/hold.ts";
-import { show } from "./internal/show.ts";
+import { printAs } from "./internal/show.ts";
 import { COPY, exposeState, stateOf } from "./internal/state.ts";
 import { closeQueues } from "./internal/wait_queue.ts";
 import { wrapFunction } from "./internal/wrap.ts";
@@ -42,7 +42,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
 
   static {
     exposeState(Semaphore, (semaphore) => ({ owner: semaphore.#permits, copy: COPY }));
-    show(Semaphore, "Semaphore", ["name", "value", "locked", "waiting", "closed"]);
+    printAs(Semaphore, "Semaphore", ["name", "value", "locked", "waiting", "closed"]);
   }
 
   /**
@@ -230,7 +230,7 @@ export class BoundedSemaphore extends Semaphore {
     permitsOf(this).setMost(limit);
   }
 }
-show(BoundedSemaphore, "BoundedSemaphore", ["name", "value", "limit", "locked", "waiting", "closed"]);
+printAs(BoundedSemaphore, "BoundedSemaphore", ["name", "value", "limit", "locked", "waiting", "closed"]);
 
 function permitsOf(semaphore: BoundedSemaphore): Permits {
   return stateOf<{ readonly owner: Permits }>(semaphore).owner;

@@ -5,7 +5,7 @@
  */
 import { admit, checkNotPromise, isThenable, must, promiseTry, readName } from "./internal/check.ts";
 import { follow } from "./internal/follow.ts";
-import { show } from "./internal/show.ts";
+import { printAs } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
 import { reportGrant, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
 import { describe, type WaitedFor } from "./internal/waited_for.ts";
@@ -39,7 +39,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
 
   static {
     exposeState(SetEvent, (setEvent) => setEvent.#queue);
-    show(SetEvent, "SetEvent", ["name", "size", "isSet", "waiting"]);
+    printAs(SetEvent, "SetEvent", ["name", "size", "isSet", "waiting"]);
   }
 
   /**

@@ -8,7 +8,7 @@ import { admit, checkFunction, checkKey, promiseTry, readName, type WaitLimits }
 import { needsOnlyPromise } from "./internal/hook.ts";
 import type { QueueToServe } from "./internal/cancellation.ts";
 import { sharedController } from "./internal/platform.ts";
-import { show } from "./internal/show.ts";
+import { printAs } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
 import { rejectAll, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
 import { type WaitedFor, waitTimeoutError } from "./internal/waited_for.ts";
@@ -50,7 +50,7 @@ export class SingleFlight<K = string | number | bigint | symbol> {
 
   static {
     exposeState(SingleFlight, (singleFlight) => singleFlight.#flights);
-    show(SingleFlight, "SingleFlight", ["name", "size"]);
+    printAs(SingleFlight, "SingleFlight", ["name", "size"]);
   }
 
   /**

@@ -20,7 +20,7 @@ import { isCancellation } from "./internal/is_cancellation.ts";
 import { Permits } from "./internal/permits.ts";
 import { sharedController } from "./internal/platform.ts";
 import { setDisposal } from "./internal/dispose.ts";
-import { show } from "./internal/show.ts";
+import { printAs } from "./internal/show.ts";
 import { exposeState } from "./internal/state.ts";
 import { rejectAll, Waiter, WaitQueue, wake } from "./internal/wait_queue.ts";
 import { cannot, describe, UNOBSERVED, type WaitedFor } from "./internal/waited_for.ts";
@@ -98,7 +98,7 @@ export class TaskGroup implements AsyncDisposable {
   static {
     exposeState(TaskGroup, (group) => [group.#tasks, group.#places, group.#failures, group.#outerWatch]);
     setDisposal(TaskGroup);
-    show(TaskGroup, "TaskGroup", ["name", "active", "waiting"]);
+    printAs(TaskGroup, "TaskGroup", ["name", "active", "waiting"]);
   }
 
   /**
@@ -305,7 +305,7 @@ export class TaskGroup implements AsyncDisposable {
   #begin(): void {
     this.#followOuter();
     const signal = this.#outerSignal;
-    if (signal !== undefined && !signal.aborted) this.#outerWatch ??= onCancel({ signal }, () => this.#followOuter());
+    if (signal?.aborted === false) this.#outerWatch ??= onCancel({ signal }, () => this.#followOuter());
     this.#tasks++;
   }
 

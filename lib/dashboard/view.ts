@@ -4,7 +4,7 @@
  * @module
  */
 import type { Finding, ObservedCall } from "../diagnostics/mod.ts";
-import { Rows } from "../internal/rows.ts";
+import { RowPacker } from "../internal/rows.ts";
 import { drawHistogram } from "./histogram.ts";
 import { attribute, escape } from "./escape.ts";
 import { draw, type Row } from "./timeline.ts";
@@ -158,9 +158,9 @@ function timelineHtml(track: Track, now: number, width: number): string {
 
 function rowsOf(state: PastCall["state"], heading: string, all: readonly PastCall[]): Row[] {
   const lanes: { label: string; spans: Row["spans"][number][]; marks: Row["marks"][number][] }[] = [];
-  const packed = new Rows();
+  const packer = new RowPacker();
   for (const { from, to, hasFailed } of all.filter((one) => one.state === state).sort((a, b) => a.from - b.from)) {
-    const index = packed.place(from, to);
+    const index = packer.place(from, to);
     if (index >= MOST_CALLS) continue;
     const lane = lanes[index] ??= { label: index === 0 ? heading : `${heading} ${index + 1}`, spans: [], marks: [] };
     lane.spans.push({ state, from, ...(to === Infinity ? {} : { to }) });

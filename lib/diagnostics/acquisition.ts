@@ -10,7 +10,7 @@ import type { RunScope } from "./run_context.ts";
 import { callerIn, type CallSite, type SourceLine } from "./call_site.ts";
 
 /** The origin of a call. It does not change when a Condition takes the hold back for its guard. */
-export class Origin {
+export class CallOrigin {
   /** The `run` in which the call was made, while a listener asks for it. */
   readonly run: RunScope | undefined;
   /** When the call was made, if it is reported in a later turn: the wait counts from then on. */
@@ -18,10 +18,10 @@ export class Origin {
   /**
    * The stack, captured while a listener asks for call sites, or the origin that has captured it; read late or never.
    */
-  #stack: Error | Origin | undefined;
+  #stack: Error | CallOrigin | undefined;
   #site: SourceLine | undefined;
 
-  constructor(run: RunScope | undefined, stack: Error | Origin | undefined, began?: number) {
+  constructor(run: RunScope | undefined, stack: Error | CallOrigin | undefined, began?: number) {
     this.run = run;
     this.began = began;
     this.#stack = stack;
@@ -32,7 +32,7 @@ export class Origin {
     const stack = this.#stack;
     this.#stack = undefined; // read once: a stack takes about 3 kB
     try {
-      if (stack !== undefined) this.#site = stack instanceof Origin ? stack.site : callerIn(stack.stack);
+      if (stack !== undefined) this.#site = stack instanceof CallOrigin ? stack.site : callerIn(stack.stack);
     } catch { /* Error.prepareStackTrace threw */ }
     return this.#site;
   }
@@ -80,7 +80,7 @@ export class Acquisition implements ObservedCall {
   readonly id: number;
   readonly resource: Resource;
   readonly permits: number;
-  readonly origin: Origin;
+  readonly origin: CallOrigin;
   readonly group: Group;
   /** When it began to wait or to hold, on the clock of `performance.now()`. */
   since = 0;
@@ -88,7 +88,7 @@ export class Acquisition implements ObservedCall {
   /** False for a free acquire. */
   hasWaited = false;
 
-  constructor(id: number, resource: Resource, permits: number, origin: Origin, group: Group) {
+  constructor(id: number, resource: Resource, permits: number, origin: CallOrigin, group: Group) {
     this.id = id;
     this.resource = resource;
     this.permits = permits;

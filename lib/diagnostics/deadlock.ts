@@ -9,7 +9,7 @@
  */
 import { nameError, SyncError } from "../errors.ts";
 import type { Resource } from "../internal/hook.ts";
-import type { Acquisition, Origin } from "./acquisition.ts";
+import type { Acquisition, CallOrigin } from "./acquisition.ts";
 import type { Registry } from "./registry.ts";
 
 /** One `run` of a deadlock: it holds a resource, and waits for that or another resource. */
@@ -79,7 +79,7 @@ function stuckWaits(registry: Registry, until: number): Map<Acquisition, Acquisi
  * Returns the hold for which a call of that origin would wait forever: its own run has it, and no other release could
  * grant the call first.
  */
-export function ownHold(registry: Registry, resource: Resource, origin: Origin): Acquisition | undefined {
+export function ownHold(registry: Registry, resource: Resource, origin: CallOrigin): Acquisition | undefined {
   const group = registry.groupOf(resource);
   if (group === undefined || !waitsForRelease(resource)) return undefined;
   const ownHolds = enclosingHolds(registry, origin).filter((hold) => hold.group === group);
@@ -98,7 +98,7 @@ function isExclusive({ isExclusive, unit = 1 }: Resource): boolean {
 }
 
 /** The holds of the runs around a call of that origin, the innermost first. */
-function enclosingHolds(registry: Registry, origin: Origin): Acquisition[] {
+function enclosingHolds(registry: Registry, origin: CallOrigin): Acquisition[] {
   const holds: Acquisition[] = [];
   for (let { run } = origin; run !== undefined; run = run.parent) {
     const call = run.call.deref();

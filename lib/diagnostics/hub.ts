@@ -8,7 +8,7 @@ import { DISPOSE } from "../internal/dispose.ts";
 import { type GiveUpOutcome, type Hook, type Resource, setHook } from "../internal/hook.ts";
 import { captureStack } from "./call_site.ts";
 import { DeadlockError, ownHold, waitsForRelease } from "./deadlock.ts";
-import { type Acquisition, atSite, Origin } from "./acquisition.ts";
+import { type Acquisition, atSite, CallOrigin } from "./acquisition.ts";
 import type { DiagnosticEvent } from "./events.ts";
 import { type Listener, type Methods, withoutThrowing } from "./listeners.ts";
 import { Registry } from "./registry.ts";
@@ -19,7 +19,7 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
   /** The present waits and holds; replaced whenever the last listener leaves. */
   registry: Registry = new Registry();
   /** The origins of calls that have begun and neither waited nor been granted. */
-  #origins = new WeakMap<object, Origin>();
+  #origins = new WeakMap<object, CallOrigin>();
   /** Replaced on change, so that iterating over it is safe. */
   #listeners: readonly Listener[] = [];
   #lastId = 0;
@@ -148,17 +148,17 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
     return acquisition;
   }
 
-  #originOf(call: object): Origin {
+  #originOf(call: object): CallOrigin {
     return this.#knownOrigin(call) ?? this.#newOrigin();
   }
 
-  #knownOrigin(call: object): Origin | undefined {
+  #knownOrigin(call: object): CallOrigin | undefined {
     return this.registry.acquisitionOf(call)?.origin ?? this.#origins.get(call);
   }
 
-  #newOrigin(earlier?: Origin, began?: number): Origin {
+  #newOrigin(earlier?: CallOrigin, began?: number): CallOrigin {
     const stack = this.#sites ? earlier ?? captureStack() : undefined;
-    return new Origin(this.#runs ? currentRun() : undefined, stack, began);
+    return new CallOrigin(this.#runs ? currentRun() : undefined, stack, began);
   }
 }
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Acquisition, Origin } from "./acquisition.ts";
+import type { Acquisition, CallOrigin } from "./acquisition.ts";
 import type { Observer } from "./events.ts";
 import type { Resource } from "../internal/hook.ts";
 import { throwUncaught } from "../internal/platform.ts";
@@ -14,7 +14,7 @@ export interface WrongRelease {
   readonly hold: Acquisition;
   readonly refused: Acquisition;
   /** The place of the release. */
-  readonly origin: Origin;
+  readonly origin: CallOrigin;
 }
 
 /** Functions for events, which get the acquisition as the call, and flags for extra records. */

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Resource } from "../internal/hook.ts";
-import { Acquisition, type Group, type Origin } from "./acquisition.ts";
+import { Acquisition, type CallOrigin, type Group } from "./acquisition.ts";
 
 /** The constructor returns its argument, so that a subclass adds its private fields to that object. */
 class SameObject {
@@ -60,7 +60,7 @@ export class Registry {
   }
 
   /** Adds an acquisition that neither waits nor holds yet. */
-  add(id: number, resource: Resource, call: object, permits: number, origin: Origin): Acquisition {
+  add(id: number, resource: Resource, call: object, permits: number, origin: CallOrigin): Acquisition {
     const key = resource.sharedState ?? resource;
     const group = this.groups.get(key) ?? { key, waits: new Set(), holds: new Set(), registry: this };
     const acquisition = new Acquisition(id, resource, permits, origin, group);

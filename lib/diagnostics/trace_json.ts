@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { Rows } from "../internal/rows.ts";
+import { RowPacker } from "../internal/rows.ts";
 
 /** One wait or one hold. */
 export interface Slice {
@@ -67,7 +67,7 @@ export function drawTrace(slices: readonly Slice[], dropped: number): TraceJson 
   const tracks = new Map<string, Track>();
   const placed = [...slices].sort((a, b) => a.from - b.from).map((slice) => {
     const { track: label, what, from, to } = slice;
-    const track = tracks.get(label) ?? { label, pid: tracks.size + 1, hold: new Rows(), wait: new Rows() };
+    const track = tracks.get(label) ?? { label, pid: tracks.size + 1, hold: new RowPacker(), wait: new RowPacker() };
     tracks.set(label, track);
     return { ...slice, pid: track.pid, tid: tidOf(what, track[what].place(from, to)) };
   });
@@ -79,8 +79,8 @@ export function drawTrace(slices: readonly Slice[], dropped: number): TraceJson 
 interface Track {
   readonly label: string;
   readonly pid: number;
-  readonly hold: Rows;
-  readonly wait: Rows;
+  readonly hold: RowPacker;
+  readonly wait: RowPacker;
 }
 
 interface PlacedSlice extends Slice {

@@ -7,7 +7,7 @@ import { callIn } from "./call_in.ts";
 import { checkFunction, checkOwn, isThenable } from "./check.ts";
 import { ASYNC_DISPOSE, DISPOSE } from "./dispose.ts";
 import { hook, step } from "./hook.ts";
-import { show } from "./show.ts";
+import { printAs } from "./show.ts";
 import { exposeState, stateOf } from "./state.ts";
 import type { WaitedFor } from "./waited_for.ts";
 import type { Guard } from "../types.ts";
@@ -28,7 +28,7 @@ export class Hold implements Guard {
 
   static {
     exposeState(Hold, (hold): SetOwner => (owner) => hold.#owner = owner);
-    show(Hold, "Guard", ["held"]);
+    printAs(Hold, "Guard", ["held"]);
   }
 
   constructor(owner: Owner, permits = 1) {

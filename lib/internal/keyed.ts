@@ -7,7 +7,7 @@
 import { checkKey, type QueueOptions, readQueueOptions } from "./check.ts";
 import { type Hold, runHolding } from "./hold.ts";
 import { COPY, exposeState } from "./state.ts";
-import { show } from "./show.ts";
+import { printAs } from "./show.ts";
 import { closeQueues, type WaitQueue } from "./wait_queue.ts";
 import { closedError, type WaitedFor } from "./waited_for.ts";
 import { wrapFunction, type Wrapped } from "./wrap.ts";
@@ -75,7 +75,7 @@ export class Key<K, T extends Keyed<K, O>, O extends WaitOptions = WaitOptions> 
 
   static {
     exposeState(Key, (lock) => ({ owner: lock.#keyed, key: lock.#key, copy: COPY }));
-    show(Key, "KeyedLock", ["name", "key", "locked", "waiting"]);
+    printAs(Key, "KeyedLock", ["name", "key", "locked", "waiting"]);
   }
 
   constructor(keyed: T, key: K) {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-export class Rows {
+export class RowPacker {
   /** The end of the last span of each row. */
   readonly #ends: number[] = [];
 

@@ -16,7 +16,7 @@ export const INSPECT: symbol = /* @__PURE__ */ Symbol.for("nodejs.util.inspect.c
  * @param name The exported name of the class: bundlers rename classes.
  * @param stateOf Returns the object that has the members. Default: the instance.
  */
-export function show<T extends object, S extends object = T>(
+export function printAs<T extends object, S extends object = T>(
   Class: { readonly prototype: T },
   name: string,
   keys: readonly (keyof S & string)[],

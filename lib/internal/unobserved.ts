@@ -34,7 +34,7 @@ export class UnobservedFailures {
   /** Sources of the failures that came when #failures was full, and the number of those failures. */
   #sourcesBeyond = new WeakSet<object>();
   #more = 0;
-  #isReported = false;
+  #hasWarned = false;
   readonly #owner: string;
   readonly #isJoined: () => boolean;
   readonly #remedy: string;
@@ -59,7 +59,7 @@ export class UnobservedFailures {
     const failure = this.keep(source, error);
     if (currentProcess()?.on === undefined) return; // browsers lack it, and bundlers replace it by one without events
     askAtExit(this);
-    if (failure !== undefined && canBeOverdue && !this.#isReported) this.#watch(failure);
+    if (failure !== undefined && canBeOverdue && !this.#hasWarned) this.#watch(failure);
   }
 
   /**
@@ -107,12 +107,12 @@ export class UnobservedFailures {
   #watch(failure: Failure): void {
     failure.timer = onCancel({ timeout: OVERDUE_AFTER, keepsAlive: false }, () => {
       if (this.#isJoined()) this.#watch(failure); // `join` may still be cancelled
-      else if (!this.#isReported) this.#warn(`for ${OVERDUE_AFTER / 1000} s`, failure.error);
+      else if (!this.#hasWarned) this.#warn(`for ${OVERDUE_AFTER / 1000} s`, failure.error);
     });
   }
 
   #warn(when: string, error: unknown): void {
-    this.#isReported = true;
+    this.#hasWarned = true;
     if (!this.#areThrown) forgetAtExit(this);
     const text = `Failure in ${this.#owner} not observed ${when}: ${describe(error)}; ${this.#remedy}`;
     warn(text, "INTERLOCK_UNOBSERVED");

@@ -13,7 +13,7 @@ import { isThenable } from "../internal/check.ts";
 import { follow } from "../internal/follow.ts";
 import { hook } from "../internal/hook.ts";
 import { sharedController } from "../internal/platform.ts";
-import { show } from "../internal/show.ts";
+import { printAs } from "../internal/show.ts";
 import { exposeState } from "../internal/state.ts";
 import { SyncError } from "../errors.ts";
 import { Call } from "./call.ts";
@@ -68,7 +68,7 @@ export class PoolMap<T, R> implements MapResults<R>, MapInProgress {
 
   static {
     exposeState(PoolMap, (map) => [map.#phase, map.#running, map.#started, map.#results]);
-    show(PoolMap, "MapResults", []);
+    printAs(PoolMap, "MapResults", []);
   }
 
   constructor(pool: PoolState, job: MapJob<T, R>) {

@@ -16,7 +16,7 @@ import {
 } from "../internal/check.ts";
 import { isNamed } from "../internal/class_name.ts";
 import { setDisposal } from "../internal/dispose.ts";
-import { show } from "../internal/show.ts";
+import { printAs } from "../internal/show.ts";
 import type { StartQueue } from "../internal/start_queue.ts";
 import { COPY, exposeState, stateOf } from "../internal/state.ts";
 import { copySignature } from "../internal/wrap.ts";
@@ -89,7 +89,7 @@ export class Pool implements AsyncDisposable {
   static {
     setDisposal(Pool);
     exposeState(Pool, (pool) => pool.#state);
-    show(Pool, "Pool", ["name", "limit", "active", "waiting", "closed"]);
+    printAs(Pool, "Pool", ["name", "limit", "active", "waiting", "closed"]);
   }
 
   /**
@@ -236,7 +236,7 @@ export class Pool implements AsyncDisposable {
     try {
       state.begin(call, true);
     } catch (error) {
-      state.end(call);
+      state.endCall(call);
       throw error;
     }
     return new RunningTask(state, call, fn);
@@ -303,7 +303,7 @@ export class Pool implements AsyncDisposable {
             state.begin(call, false);
             return await callIn(call, () => Reflect.apply(fn, this, args), undefined);
           } finally {
-            state.end(call);
+            state.endCall(call);
           }
         });
       } catch (error) {

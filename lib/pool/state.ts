@@ -132,10 +132,10 @@ export class PoolState {
     try {
       result = await this.#start(call, fn); // awaited, not just returned, so that an error's stack shows the caller
     } catch (error) {
-      this.end(call);
+      this.endCall(call);
       throw error;
     }
-    this.end(call);
+    this.endCall(call);
     return result;
   }
 
@@ -144,7 +144,7 @@ export class PoolState {
   }
 
   /** Frees the slot after the function of a call has ended or {@linkcode PoolState.begin} threw. */
-  end(call: Call): void {
+  endCall(call: Call): void {
     if (call.own !== undefined) {
       this.controllers.delete(call.own.controller);
       call.own.watch?.end();

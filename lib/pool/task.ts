@@ -5,7 +5,7 @@
  * @module
  */
 import { callIn } from "../internal/call_in.ts";
-import { show } from "../internal/show.ts";
+import { printAs } from "../internal/show.ts";
 import type { Call } from "./call.ts";
 import type { PoolState } from "./state.ts";
 
@@ -84,7 +84,7 @@ export class RunningTask<T> implements Task<T> {
       this.#status = this.#pool.isCancellation(error, this.signal) ? "cancelled" : "rejected";
       if (this.#status === "rejected" && this.#result === undefined) this.#pool.failures.add(this, error);
     }
-    this.#pool.end(call);
+    this.#pool.endCall(call);
   }
 
   /** Asynchronous throughout, so that an error's stack shows the awaiting code. */
@@ -94,4 +94,4 @@ export class RunningTask<T> implements Task<T> {
     throw this.#outcome;
   }
 }
-show(RunningTask, "Task", ["status"]);
+printAs(RunningTask, "Task", ["status"]);

@@ -7,7 +7,7 @@
 import { runHoldingRemotely } from "../internal/call_in.ts";
 import { checkName, promiseTry } from "../internal/check.ts";
 import { exposeState, type LockIdentity } from "../internal/state.ts";
-import { show } from "../internal/show.ts";
+import { printAs } from "../internal/show.ts";
 import { wrapFunction, type Wrapped } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquire, acquireOnce } from "./call/acquire_call.ts";
@@ -52,7 +52,7 @@ export class SpecLock implements RedisAcquirable {
   readonly #spec: ResourceSpec;
   static {
     exposeState(SpecLock, (lock) => identityOf(lock.#spec));
-    show(SpecLock, "Acquirable", ["kind", "name", "key"], (lock) => lock.#spec.resource);
+    printAs(SpecLock, "Acquirable", ["kind", "name", "key"], (lock) => lock.#spec.resource);
   }
 
   constructor(spec: ResourceSpec) {

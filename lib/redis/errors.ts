@@ -71,7 +71,7 @@ export function codeOf(error: unknown): string {
 }
 
 /** For an unknown command, a server quotes its arguments to the end of the line, such as the password of AUTH. */
-const QUOTED = /,? with args beginning with: .*/;
+const QUOTED_ARGUMENTS = /,? with args beginning with: .*/;
 
 /**
  * The message of an error, or of any other thrown value. Node's error after failing at several addresses has an empty
@@ -80,7 +80,7 @@ const QUOTED = /,? with args beginning with: .*/;
 export function messageOf(error: unknown): string {
   const { message, errors: [first] = [] } = Object(error) as { message?: unknown; errors?: unknown[] };
   if (message === "" && first !== undefined) return messageOf(first);
-  return String(message ?? error).replace(QUOTED, "");
+  return String(message ?? error).replace(QUOTED_ARGUMENTS, "");
 }
 
 /** By the code; "" is that of errors of the connection. */
@@ -126,10 +126,10 @@ export function withoutArguments(error: unknown): unknown {
   const { message, command, lastNodeError } = Object(error) as CommandError;
   if (typeof command === "object" && "args" in command) (error as CommandError).command = { name: command.name };
   if (lastNodeError !== undefined) withoutArguments(lastNodeError);
-  if (typeof message === "string" && QUOTED.test(message)) {
+  if (typeof message === "string" && QUOTED_ARGUMENTS.test(message)) {
     const { stack } = error as CommandError; // reading it takes a millisecond (Deno 2.9.6)
     (error as CommandError).message = messageOf(error);
-    (error as CommandError).stack = stack?.replace(QUOTED, "");
+    (error as CommandError).stack = stack?.replace(QUOTED_ARGUMENTS, "");
   }
   return error;
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import { checkKey, promiseTry, quote } from "../internal/check.ts";
-import { show } from "../internal/show.ts";
+import { printAs } from "../internal/show.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquireOnce } from "./call/acquire_call.ts";
 import { forceRelease, inspect, SpecLock } from "./body.ts";
@@ -43,7 +43,7 @@ export class RedisKeyedMutex {
   readonly #setup: Setup;
 
   static {
-    show(RedisKeyedMutex, "RedisKeyedMutex", ["prefix"], (mutex) => mutex.#setup.settings);
+    printAs(RedisKeyedMutex, "RedisKeyedMutex", ["prefix"], (mutex) => mutex.#setup.settings);
   }
 
   /**

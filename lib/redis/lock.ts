@@ -6,7 +6,7 @@
  */
 import { checkName, promiseTry, quote } from "../internal/check.ts";
 import { exposeState } from "../internal/state.ts";
-import { show } from "../internal/show.ts";
+import { printAs } from "../internal/show.ts";
 import { wrapFunction } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquire, acquireOnce } from "./call/acquire_call.ts";
@@ -49,7 +49,7 @@ export class RedisLock implements RedisAcquirable {
 
   static {
     exposeState(RedisLock, (lock) => identityOf(lock.#spec));
-    show(RedisLock, "RedisLock", ["name"], (lock) => lock.#spec.resource);
+    printAs(RedisLock, "RedisLock", ["name"], (lock) => lock.#spec.resource);
   }
 
   /**

@@ -5,7 +5,7 @@
  * @module
  */
 import { checkFunction, checkName, checkOptions, must, quote, readWaitOptions } from "../internal/check.ts";
-import { show } from "../internal/show.ts";
+import { printAs } from "../internal/show.ts";
 import { wrapFunction } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { checkBlock, type Permits, readBudgets, readCounts, readPermits, type Starts } from "../internal/budgets.ts";
@@ -74,7 +74,7 @@ export class RedisRateLimiter {
   static #ofKey: object;
 
   static {
-    show(RedisRateLimiter, "RedisRateLimiter", ["name", "key", "limit", "interval"], (limiter) => {
+    printAs(RedisRateLimiter, "RedisRateLimiter", ["name", "key", "limit", "interval"], (limiter) => {
       const { name, key } = limiter.#spec.resource;
       return { name, key, limit: limiter.limit, interval: limiter.interval };
     });

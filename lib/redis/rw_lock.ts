@@ -5,7 +5,7 @@
  * @module
  */
 import { checkName, quote } from "../internal/check.ts";
-import { show } from "../internal/show.ts";
+import { printAs } from "../internal/show.ts";
 import { forceRelease, inspect, SpecLock } from "./body.ts";
 import type { Inspection } from "./inspect.ts";
 import type { RedisAcquirable } from "./lease.ts";
@@ -47,7 +47,7 @@ export class RedisRwLock {
   readonly #spec: ResourceSpec;
 
   static {
-    show(RedisRwLock, "RedisRwLock", ["name"], (lock) => lock.#spec.resource);
+    printAs(RedisRwLock, "RedisRwLock", ["name"], (lock) => lock.#spec.resource);
   }
 
   /**

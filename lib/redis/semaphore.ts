@@ -6,7 +6,7 @@
  */
 import { checkInteger, checkName, checkOptions, must, promiseTry, quote } from "../internal/check.ts";
 import { exposeState } from "../internal/state.ts";
-import { show } from "../internal/show.ts";
+import { printAs } from "../internal/show.ts";
 import { wrapFunction } from "../internal/wrap.ts";
 import type { WaitOptions } from "../types.ts";
 import { acquire, acquireOnce } from "./call/acquire_call.ts";
@@ -53,7 +53,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
 
   static {
     exposeState(RedisSemaphore, (semaphore) => identityOf(semaphore.#spec));
-    show(
+    printAs(
       RedisSemaphore,
       "RedisSemaphore",
       ["name", "permits"],

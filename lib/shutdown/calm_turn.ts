@@ -26,7 +26,7 @@ const SHARE = 1 / 25;
  * time, and a server that waits for a processor empties its accept queue first. Holds back requests until
  * `state.resume()`.
  *
- * @param arrived Returns the number of connections, or requests, that came so far.
+ * @param countArrivals Returns the number of connections, or requests, that came so far.
  * @param kind How to detect a turn. On a busy machine, a process that sleeps between turns gets one per time slice: too
  * few if each turn takes only one connection.
  */

@@ -17,7 +17,7 @@ import { ShutdownState, type Step } from "./shutdown_state.ts";
 import { countShutdown, uncountShutdown, warnInWorker } from "./warnings.ts";
 import { countWebSocket, type RawSocketLike, type WebSocketLike, type WebSocketOptions } from "./web_socket.ts";
 import { setDisposal } from "../internal/dispose.ts";
-import { show } from "../internal/show.ts";
+import { printAs } from "../internal/show.ts";
 import { exposeState } from "../internal/state.ts";
 
 /**
@@ -66,7 +66,7 @@ import { exposeState } from "../internal/state.ts";
  */
 export class GracefulShutdown implements Disposable, AsyncDisposable {
   readonly #state: ShutdownState;
-  readonly #ignoreSignals: () => void;
+  readonly #stopListening: () => void;
   /** The first OS signal, and when it arrived on the monotonic clock. */
   #first: { readonly name: string; readonly at: number } | undefined;
 
@@ -75,7 +75,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
     setDisposal(GracefulShutdown, function (this: GracefulShutdown) {
       this.#dispose();
     });
-    show(GracefulShutdown, "GracefulShutdown", ["ready", "active", "labels"]);
+    printAs(GracefulShutdown, "GracefulShutdown", ["ready", "active", "labels"]);
   }
 
   /**
@@ -92,11 +92,11 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
     countShutdown();
     this.#state = new ShutdownState(settings);
     warnInWorker(signals);
-    this.#ignoreSignals = listenToSignals(signals, (name) => this.#receive(name));
+    this.#stopListening = listenToSignals(signals, (name) => this.#receiveSignal(name));
     this.#state.atEnd.add(() => {
       // A wrapper may forward the first signal while the process exits. That must not change the exit code.
       if (this.#first !== undefined) ignoreWhileExiting(signals, this.#first.at + debounce - performance.now());
-      this.#ignoreSignals();
+      this.#stopListening();
     });
   }
 
@@ -311,7 +311,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
     const state = this.#state;
     if (state.phase !== "serving" || state.isDisposed) return;
     state.isDisposed = true;
-    this.#ignoreSignals();
+    this.#stopListening();
     for (const server of state.attached.keys()) detach(state, server);
     uncountShutdown();
   }
@@ -329,7 +329,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
     return undefined;
   }
 
-  #receive(name: string): void {
+  #receiveSignal(name: string): void {
     const first = this.#first;
     if (first === undefined) {
       this.#first = { name, at: performance.now() };
@@ -337,7 +337,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
     }
     const elapsed = performance.now() - first.at;
     if (elapsed < this.#state.settings.debounce) return;
-    this.#ignoreSignals();
+    this.#stopListening();
     const reason = new DOMException(`Shutdown forced: ${name}`, "AbortError");
     force(this.#state, reason, `${name}, ${Math.round(elapsed)} ms after ${first.name}`);
   }

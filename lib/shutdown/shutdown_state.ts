@@ -86,7 +86,7 @@ export class ShutdownState {
   /** Resolves `heldBack`. */
   #resume = (): void => {};
   /** While a server calls its listeners: the request for which it does so, and which it has counted. */
-  countedByServer: InFlight | undefined;
+  exchangeOfServer: InFlight | undefined;
   /** Registered by onShutdown(). */
   readonly callbacks: Step[] = [];
   /** Registered by defer(). */

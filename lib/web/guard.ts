@@ -9,7 +9,7 @@ import { admit, checkOwn, promiseTry, type WaitLimits, withName } from "../inter
 import { ASYNC_DISPOSE, DISPOSE } from "../internal/dispose.ts";
 import { hook } from "../internal/hook.ts";
 import { runtime } from "../internal/platform.ts";
-import { show } from "../internal/show.ts";
+import { printAs } from "../internal/show.ts";
 import { LeaseLostError } from "../errors.ts";
 import type { Guard, WaitOptions } from "../types.ts";
 import type { WebLockSpec } from "./options.ts";
@@ -170,7 +170,7 @@ class WebHold implements WebGuard {
     return true;
   }
 }
-show(WebHold, "Guard", ["held"]);
+printAs(WebHold, "Guard", ["held"]);
 
 /** Waits in the platform's queue. */
 export async function acquire(spec: WebLockSpec, options: WaitOptions | undefined): Promise<WebGuard> {

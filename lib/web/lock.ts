@@ -5,7 +5,7 @@
  */
 import { runHoldingRemotely } from "../internal/call_in.ts";
 import { checkOptions, checkString, must } from "../internal/check.ts";
-import { show } from "../internal/show.ts";
+import { printAs } from "../internal/show.ts";
 import { wrapFunction } from "../internal/wrap.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
 import { acquire, tryAcquire, type WebGuard } from "./guard.ts";
@@ -106,4 +106,4 @@ export class WebLock implements Acquirable<WebGuard> {
     return wrapFunction(fn, (call) => this.run(call));
   }
 }
-show(WebLock, "WebLock", ["name", "mode"]);
+printAs(WebLock, "WebLock", ["name", "mode"]);

@@ -4,7 +4,7 @@
  * @module
  */
 import { runHoldingRemotely } from "../internal/call_in.ts";
-import { show } from "../internal/show.ts";
+import { printAs } from "../internal/show.ts";
 import { wrapFunction, type Wrapped } from "../internal/wrap.ts";
 import type { Acquirable, WaitOptions } from "../types.ts";
 import { acquire, tryAcquire, type WebGuard } from "./guard.ts";
@@ -66,13 +66,13 @@ export class WebRwLock {
     return this.#name;
   }
 }
-show(WebRwLock, "WebRwLock", ["name"]);
+printAs(WebRwLock, "WebRwLock", ["name"]);
 
 class Side implements WebRwLockSide {
   readonly #spec: WebLockSpec;
 
   static {
-    show(Side, "WebRwLockSide", ["name", "mode"], (side) => side.#spec);
+    printAs(Side, "WebRwLockSide", ["name", "mode"], (side) => side.#spec);
   }
 
   constructor(spec: WebLockSpec) {

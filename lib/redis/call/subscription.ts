@@ -43,7 +43,7 @@ export class Subscription {
    * The present one. An unconfirmed one is given time until then, and afterwards its connection counts as half-open; a
    * confirmed one has `stop`.
    */
-  #current: { readonly until: number; stop?: Unsubscribe } | undefined;
+  #attempt: { readonly until: number; stop?: Unsubscribe } | undefined;
   /** How often messages have begun or resumed: an answer to an earlier command may show none of those missed. */
   gaps = 0;
   /**
@@ -74,14 +74,14 @@ export class Subscription {
     onCancel({ signal: store.closing }, () => {
       this.#isUnavailable = true;
       this.#linger.clear();
-      this.#current = undefined; // the adapter closes the connections that it opened
+      this.#attempt = undefined; // the adapter closes the connections that it opened
       this.#checkTurns(Infinity);
     });
   }
 
   /** Whether there is a subscription. A connection that is down resumes, or the server does not know it. */
   get live(): boolean {
-    return this.#current?.stop !== undefined;
+    return this.#attempt?.stop !== undefined;
   }
 
   /** Adds a waiter. Also called after each answer that it still waits, to restart an ended subscription. */
@@ -151,8 +151,8 @@ export class Subscription {
   // From its start to its end.
 
   #begin(): void {
-    if (this.#current !== undefined || this.#isUnavailable || now() < this.#notBefore) return;
-    const attempt = this.#current = { until: now() + LONGEST_COMMAND * 2 ** this.#unconfirmed };
+    if (this.#attempt !== undefined || this.#isUnavailable || now() < this.#notBefore) return;
+    const attempt = this.#attempt = { until: now() + LONGEST_COMMAND * 2 ** this.#unconfirmed };
     this.#unsubscribedSince = Math.min(this.#unsubscribedSince, now());
     const listener = {
       receive: (id: string, fence: number) => this.#listeners.get(id)?.granted(fence),
@@ -166,8 +166,8 @@ export class Subscription {
   }
 
   #started(attempt: object, stop: Unsubscribe): void {
-    if (attempt !== this.#current) return void stopQuietly(stop);
-    this.#current.stop = stop;
+    if (attempt !== this.#attempt) return void stopQuietly(stop);
+    this.#attempt.stop = stop;
     this.#unconfirmed = 0;
     this.#noteWorking();
     this.gaps++;
@@ -177,8 +177,8 @@ export class Subscription {
   }
 
   #failed(attempt: object, error: unknown): void {
-    if (attempt !== this.#current) return;
-    this.#current = undefined; // the next waiter tries again
+    if (attempt !== this.#attempt) return;
+    this.#attempt = undefined; // the next waiter tries again
     this.#failure = error;
     this.#notBefore = now() + SUBSCRIPTIONS_APART;
     this.#isUnavailable = codeOf(error) !== "" && !this.#store.mayPass?.(error);
@@ -189,13 +189,13 @@ export class Subscription {
 
   /** Called when messages have resumed. */
   #resumed(attempt: object): void {
-    if (attempt !== this.#current) return;
+    if (attempt !== this.#attempt) return;
     this.gaps++;
     this.#checkTurns();
   }
 
   #ended(attempt: object): void {
-    if (attempt !== this.#current) return;
+    if (attempt !== this.#attempt) return;
     this.#end();
     this.#checkTurns(); // begins the next subscription once the server has answered
   }
@@ -205,8 +205,8 @@ export class Subscription {
    * again. Not in a cluster, where no node knows all subscribers.
    */
   restart(): void {
-    const current = this.#current;
-    if (current === undefined || this.#store.backend.cluster || (!this.live && now() <= current.until)) return;
+    const attempt = this.#attempt;
+    if (attempt === undefined || this.#store.backend.cluster || (!this.live && now() <= attempt.until)) return;
     if (!this.live) this.#unconfirmed++;
     this.#end();
     this.#begin();
@@ -217,8 +217,8 @@ export class Subscription {
   }
 
   #end(): void {
-    const stop = this.#current?.stop;
-    this.#current = undefined;
+    const stop = this.#attempt?.stop;
+    this.#attempt = undefined;
     void stopQuietly(stop);
   }
 }

@@ -55,7 +55,7 @@ const backendOf = adapter((client: BunRedisClient, usesPush): Backend => {
   const { onconnect, onclose } = client as { onconnect: Handler; onclose: Handler };
   client.onconnect = function (this: BunRedisClient) {
     main.lost(); // of which there is no notice
-    main.heard(); // Bun sends the commands that have waited when this function has returned (1.4.5)
+    main.noteGreeting(); // Bun sends the commands that have waited when this function has returned (1.4.5)
     main.onReconnect.call();
     onconnect?.call(this);
   };

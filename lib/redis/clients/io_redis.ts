@@ -150,7 +150,7 @@ function noteLosses(connection: Connection, main: MainConnection, onLoss: () => 
   // event. Each part of an answer may be the last one.
   connection.on("connect", () => {
     connection.stream?.prependListener?.("data", () => {
-      if (connection.status === "connect") main.heard();
+      if (connection.status === "connect") main.noteGreeting();
     });
   });
   connection.on("ready", () => {

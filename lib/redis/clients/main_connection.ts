@@ -37,7 +37,7 @@ export class MainConnection {
   }
 
   /** Called when a part of the server's answer to the client's greeting has come, perhaps the last one. */
-  heard(): void {
+  noteGreeting(): void {
     this.begun();
     this.present.heardAt = this.present.since;
   }

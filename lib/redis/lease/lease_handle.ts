@@ -6,7 +6,7 @@
  */
 import { checkOwn } from "../../internal/check.ts";
 import { ASYNC_DISPOSE, DISPOSE } from "../../internal/dispose.ts";
-import { show } from "../../internal/show.ts";
+import { printAs } from "../../internal/show.ts";
 import type { Lease } from "../lease.ts";
 import { checkTtl } from "../options.ts";
 import { type Grant, LeaseHold } from "./lease_hold.ts";
@@ -16,7 +16,7 @@ export class LeaseHandle implements Lease {
   #release: Promise<boolean> | undefined;
 
   static {
-    show(LeaseHandle, "Lease", ["id", "held", "fencingToken"]);
+    printAs(LeaseHandle, "Lease", ["id", "held", "fencingToken"]);
   }
 
   constructor(grant: Grant) {

@@ -50,7 +50,7 @@ export class MemoryRate {
   #lastBack = -Infinity;
   #blockEnd = -Infinity;
   /** The longest interval in use. */
-  #maxSpan = 0;
+  #longestInterval = 0;
   /** Those of the last caller. */
   #lastCaller: readonly Quota[] | undefined;
   /** The latest moment, and the correction of the clock. */
@@ -59,7 +59,7 @@ export class MemoryRate {
   /** When nothing counts any longer. */
   #overAt = -Infinity;
   // Of the present request: its time, its budgets in µs, and whether it changes the state even if it takes nothing.
-  #moment = 0;
+  #now = 0;
   #budgets: readonly Quota[] = [];
   #isChanged = false;
 
@@ -81,19 +81,19 @@ export class MemoryRate {
       this.#clockShift = Math.max(this.#clockShift, knownTurn - clock());
     }
     this.#budgets = budgets.map((budget) => ({ ...budget, interval: micros(budget.interval) }));
-    this.#moment = this.#time();
-    this.#isChanged = this.#span() > this.#maxSpan && this.#latest > -Infinity;
+    this.#now = this.#time();
+    this.#isChanged = this.#longest() > this.#longestInterval && this.#latest > -Infinity;
     return this;
   }
 
   start(starts: Starts, within: number): StartAnswer {
     if (this.#hasWindow()) this.#addEntryOfLastStart();
     const at = this.#turnOf(starts);
-    const wait = (at - this.#moment) / 1000;
+    const wait = (at - this.#now) / 1000;
     const differing = this.#differingBudgets();
     if (wait > within) {
       if (this.#isChanged) this.#save();
-      const waits = this.#moment < this.#blockEnd || this.#lastTurn > this.#moment;
+      const waits = this.#now < this.#blockEnd || this.#lastTurn > this.#now;
       return { wait, number: undefined, remaining: waits ? 0 : Math.max(0, this.#remaining()), differing };
     }
     if (wait > 0) this.#addEntryOfLastStart();
@@ -110,21 +110,21 @@ export class MemoryRate {
     };
     const index = this.#find(number);
     const entry = this.#entries[index];
-    if (entry === undefined && number + this.#span() <= this.#moment && this.#blockEnd <= this.#moment) return reply(0);
-    if (entry !== undefined && entry.turn > this.#moment) return reply((entry.turn - this.#moment) / 1000); // it was moved
+    if (entry === undefined && number + this.#longest() <= this.#now && this.#blockEnd <= this.#now) return reply(0);
+    if (entry !== undefined && entry.turn > this.#now) return reply((entry.turn - this.#now) / 1000); // it was moved
     if (entry !== undefined) {
       const ahead = this.#entries.slice(0, index);
       if (this.#readyAt(ahead.at(-1)?.levels ?? [], ahead, starts) <= entry.turn) return reply(0);
     }
     const calls = entry === undefined ? [] : this.#cut(index).slice(1);
-    const early = calls.filter(({ turn }) => turn <= this.#moment);
+    const early = calls.filter(({ turn }) => turn <= this.#now);
     this.#putBack(early);
     this.#addEntryOfLastStart();
     const at = this.#turnOf(starts);
     this.#add(at, starts, { number, levels: entry?.levels ?? [] });
     this.#putBack(calls.slice(early.length), Math.max(0, at - (entry?.turn ?? at)));
     this.#isChanged = true;
-    return reply((at - this.#moment) / 1000);
+    return reply((at - this.#now) / 1000);
   }
 
   giveBack(starts: Starts, number: number): void {
@@ -132,11 +132,11 @@ export class MemoryRate {
     const isKnown = index >= 0;
     if (!isKnown && (this.#hasWindow() || number <= this.#lastBack || number > this.#lastTurn)) return;
     this.#lastBack = Math.max(this.#lastBack, number);
-    const calls = this.#cut(isKnown ? index : this.#firstAfter(this.#moment));
+    const calls = this.#cut(isKnown ? index : this.#firstIndexAfter(this.#now));
     if (!isKnown) {
       this.#levels = this.#levels.map((level, i) => {
         const { limit = 0, interval = 1 } = this.#budgets[i] ?? {};
-        const stillMissing = Math.max(0, (starts[i] ?? 0) - (this.#moment - number) * limit / interval);
+        const stillMissing = Math.max(0, (starts[i] ?? 0) - (this.#now - number) * limit / interval);
         return { ...level, missing: Math.max(0, level.missing - stillMissing) };
       });
     }
@@ -146,12 +146,12 @@ export class MemoryRate {
 
   change({ starts = this.#budgets.map(() => 0), block = 0 }: RateChange): void {
     if (this.#hasWindow()) this.#addEntryOfLastStart();
-    const calls = this.#cut(this.#firstAfter(this.#moment));
-    if (block > 0) this.#blockEnd = Math.max(this.#blockEnd, this.#moment + micros(block));
+    const calls = this.#cut(this.#firstIndexAfter(this.#now));
+    if (block > 0) this.#blockEnd = Math.max(this.#blockEnd, this.#now + micros(block));
     this.#putBack(this.#cutRewarded(starts));
     const counted = starts.map((each, i) => this.#budgets[i]!.kind === "window" ? Math.max(0, each) : each);
     if (counted.some((each) => each !== 0)) {
-      this.#add(this.#moment, counted, { number: CHANGE }, this.#hasWindow() || calls.length > 0);
+      this.#add(this.#now, counted, { number: CHANGE }, this.#hasWindow() || calls.length > 0);
     }
     const [first] = calls;
     const delay = first === undefined ? 0 : this.#readyAt(this.#levels, this.#entries, first.starts) - first.turn;
@@ -165,11 +165,11 @@ export class MemoryRate {
     const indexes = toGiveBack.map((count, i) => {
       const unrewarded = (this.#levels[i]?.count ?? 0) - count;
       const index = this.#entries.findIndex(({ levels }) => (levels[i]?.count ?? 0) > unrewarded);
-      return count === 0 ? Infinity : Math.max(index, this.#firstAfter(this.#moment - this.#budgets[i]!.interval));
+      return count === 0 ? Infinity : Math.max(index, this.#firstIndexAfter(this.#now - this.#budgets[i]!.interval));
     });
     const calls = this.#cut(Math.min(...indexes, this.#entries.length)).reverse().map((call) => {
       const rest = call.starts.map((each, i) => {
-        if (i >= toGiveBack.length || call.turn + this.#budgets[i]!.interval <= this.#moment) return each;
+        if (i >= toGiveBack.length || call.turn + this.#budgets[i]!.interval <= this.#now) return each;
         const givenBack = Math.min(toGiveBack[i]!, each);
         toGiveBack[i]! -= givenBack;
         return each - givenBack;
@@ -183,12 +183,12 @@ export class MemoryRate {
 
   /** The index of the call with this number; -1 if it was given back or is over. */
   #find(number: number): number {
-    const index = this.#entries.findIndex((each) => each.number === number && each.turn + this.#span() > this.#moment);
+    const index = this.#entries.findIndex((each) => each.number === number && each.turn + this.#longest() > this.#now);
     if (index >= 0) this.#addEntryOfLastStart();
     return index;
   }
 
-  #firstAfter(moment: number): number {
+  #firstIndexAfter(moment: number): number {
     const index = this.#entries.findIndex(({ turn }) => turn > moment);
     return index < 0 ? this.#entries.length : index;
   }
@@ -241,7 +241,7 @@ export class MemoryRate {
 
   /** The turn of a call that comes now: nothing overtakes those that sleep until theirs. */
   #turnOf(starts: Starts): number {
-    return Math.max(this.#moment, this.#lastTurn + 1, this.#readyAt(this.#levels, this.#entries, starts));
+    return Math.max(this.#now, this.#lastTurn + 1, this.#readyAt(this.#levels, this.#entries, starts));
   }
 
   /** When the caller's budgets allow these starts behind these entries, with the levels after the last one. */
@@ -255,7 +255,7 @@ export class MemoryRate {
       if (kind === "bucket") return level.since + Math.ceil(excess * interval / limit);
       // The start that has to be over before.
       const gate = excess > 0 && entries.find((entry) => (entry.levels[i]?.count ?? 0) >= excess);
-      return gate && gate.turn + this.#span() > this.#moment ? gate.turn + interval : -Infinity;
+      return gate && gate.turn + this.#longest() > this.#now ? gate.turn + interval : -Infinity;
     });
     return Math.max(this.#blockEnd, ...times);
   }
@@ -265,8 +265,8 @@ export class MemoryRate {
     const [budget] = this.#budgets as [Quota];
     const { kind, limit, interval } = budget;
     const level = this.#levels[0] ?? UNUSED;
-    if (kind === "bucket") return Math.floor(limit - missingOf(level, budget, this.#moment) + 1e-9);
-    const outside = this.#entries[this.#firstAfter(this.#moment - interval) - 1];
+    if (kind === "bucket") return Math.floor(limit - missingOf(level, budget, this.#now) + 1e-9);
+    const outside = this.#entries[this.#firstIndexAfter(this.#now - interval) - 1];
     return limit - level.count + (outside?.levels[0]?.count ?? 0);
   }
 
@@ -277,8 +277,8 @@ export class MemoryRate {
   }
 
   /** The longest interval in use, with those of the present request. */
-  #span(): number {
-    return Math.max(this.#maxSpan, ...this.#budgets.map(({ interval }) => interval));
+  #longest(): number {
+    return Math.max(this.#longestInterval, ...this.#budgets.map(({ interval }) => interval));
   }
 
   /** The budgets of the last caller, in ms; undefined if they are the same. */
@@ -288,13 +288,14 @@ export class MemoryRate {
   }
 
   #save(): void {
-    this.#maxSpan = this.#span();
-    this.#latest = this.#moment;
-    this.#clockShift = Math.max(this.#clockShift, this.#moment - clock());
-    this.#entries.splice(0, this.#firstAfter(this.#moment - this.#maxSpan) - 1); // those that are over, but for one
+    this.#longestInterval = this.#longest();
+    this.#latest = this.#now;
+    this.#clockShift = Math.max(this.#clockShift, this.#now - clock());
+    // Those that are over, but for one.
+    this.#entries.splice(0, this.#firstIndexAfter(this.#now - this.#longestInterval) - 1);
     const fullAt = this.#readyAt(this.#levels, [], this.#budgets.map(({ limit }) => limit)); // the buckets, after any block
-    const endsAt = Math.max(fullAt, Math.max(this.#lastTurn, this.#moment) + this.#maxSpan);
-    this.#overAt = this.#moment + micros(Math.max(1, Math.ceil((endsAt - this.#moment) / 1000)));
+    const endsAt = Math.max(fullAt, Math.max(this.#lastTurn, this.#now) + this.#longestInterval);
+    this.#overAt = this.#now + micros(Math.max(1, Math.ceil((endsAt - this.#now) / 1000)));
   }
 
   /** A moment after the latest one, even if the clock stands still or was set back. */

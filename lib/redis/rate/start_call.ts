@@ -104,20 +104,20 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
 
   /** Asks again, after the calls of this process whose turns are ahead, even if their timers are late. */
   protected override onTime(): void {
-    for (const call of [...this.#ahead(), this]) {
+    for (const call of [...this.#callsAhead(), this]) {
       if (!call.isAsking && call.#askAt <= this.#askAt) call.ask();
     }
   }
 
   /** Once it may start, so may all calls ahead of it, even if their timers are late or their clock is gone. */
   #startInOrder(): void {
-    for (const call of [...this.#ahead(), this]) {
+    for (const call of [...this.#callsAhead(), this]) {
       if (!call.settled) call.grant(true); // observers may end the sleep of others
     }
   }
 
   /** Those with smaller numbers; none while it has no number. */
-  #ahead(): StartCall[] {
+  #callsAhead(): StartCall[] {
     const ahead = [...this.#sleepers() ?? []].filter((call) => call.#number! < this.#number!);
     return ahead.sort((a, b) => a.#number! - b.#number!);
   }

@@ -44,8 +44,8 @@ export class SentCommand implements Moment {
   list: Commands | undefined;
   /** Grows in the order of sending. */
   number = 0;
-  before: SentCommand = this;
-  after: SentCommand = this;
+  previous: SentCommand = this;
+  next: SentCommand = this;
 
   constructor(limit: number, sender: Sender) {
     this.limit = limit;
@@ -96,15 +96,15 @@ export class Commands {
     command.restart();
     command.list = this;
     command.number = ++this.#count;
-    command.after = this.#sentinel;
-    command.before = this.#sentinel.before;
-    command.before.after = this.#sentinel.before = command;
+    command.next = this.#sentinel;
+    command.previous = this.#sentinel.previous;
+    command.previous.next = this.#sentinel.previous = command;
     this.#timer.setNoLaterThan(Math.min(command.at + command.limit, command.sender.endsAt ?? Infinity));
   }
 
   /** Called when the server has answered a command, perhaps after it counted as unanswered. */
   answered(command: SentCommand): void {
-    const first = this.#sentinel.after;
+    const first = this.#sentinel.next;
     if (first !== this.#sentinel && command.number <= first.number) {
       this.#heardAt = now();
       this.#wasBlocked = false;
@@ -113,11 +113,11 @@ export class Commands {
   }
 
   delete(command: SentCommand): void {
-    command.before.after = command.after;
-    command.after.before = command.before;
-    command.before = command.after = command; // a lease may keep this command, which must keep no others
+    command.previous.next = command.next;
+    command.next.previous = command.previous;
+    command.previous = command.next = command; // a lease may keep this command, which must keep no others
     command.list = undefined;
-    if (this.#sentinel.after === this.#sentinel) this.#timer.clear();
+    if (this.#sentinel.next === this.#sentinel) this.#timer.clear();
   }
 
   /** The milliseconds for which Redis has been silent, at most those since `at`. */
@@ -138,7 +138,7 @@ export class Commands {
   #endOverdue(time: number, timesOut = true): void {
     const overdue: SentCommand[] = [];
     let nextDue = Infinity;
-    for (let one = this.#sentinel.after; one !== this.#sentinel; one = one.after) {
+    for (let one = this.#sentinel.next; one !== this.#sentinel; one = one.next) {
       const { at, limit, connection, sender: { endsAt = Infinity } } = one;
       const due = Math.min(Math.max(at, this.#heardAt, connection?.heardAt ?? at) + limit, endsAt);
       if (due <= time) overdue.push(one);

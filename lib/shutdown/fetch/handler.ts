@@ -51,8 +51,8 @@ export function countingHandler<A extends unknown[], R>(
     const args = arguments as unknown as [Request, ...A];
     let call: Call | undefined;
     try {
-      if (state.countedByServer !== undefined) {
-        if (label !== undefined) state.countedByServer.label = requestLabel(request, label);
+      if (state.exchangeOfServer !== undefined) {
+        if (label !== undefined) state.exchangeOfServer.label = requestLabel(request, label);
         return Promise.resolve(Reflect.apply(fn, this, args));
       }
       if (state.refuses) return Promise.resolve(refusal(state));

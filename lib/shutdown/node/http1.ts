@@ -91,7 +91,7 @@ export class Http1Connections {
     // It arrived after the server had closed its side, so it counts as not received.
     if (request.socket.writableEnded) return true;
     const connection = this.connectionOf(request.socket);
-    if (connection.lastRequest?.announced) return true;
+    if (connection.lastRequest?.closeAnnounced) return true;
     const exchange = new Exchange(connection, request, response, this.#labeler);
     response[EXCHANGE] = exchange;
     response.on("close", onAnswered);
@@ -118,12 +118,12 @@ export class Http1Connections {
 
   /** Passes a request on. Meanwhile its exchange is the one that a wrapped handler must not count again. */
   #pass<T>(exchange: Exchange | undefined, pass: () => T): T {
-    const outerExchange = this.#state.countedByServer;
-    this.#state.countedByServer = exchange;
+    const outerExchange = this.#state.exchangeOfServer;
+    this.#state.exchangeOfServer = exchange;
     try {
       return pass();
     } finally {
-      this.#state.countedByServer = outerExchange;
+      this.#state.exchangeOfServer = outerExchange;
     }
   }
 
@@ -163,7 +163,7 @@ export class Exchange extends InFlight {
   readonly response: Outgoing | undefined;
   readonly connection: Connection;
   /** Whether the head of its response has announced the close. */
-  announced = false;
+  closeAnnounced = false;
   /** The previous request on the connection, while it has no response. */
   older: Exchange | undefined;
   readonly #url: string | undefined; // the original URL: routers change `request.url`
@@ -202,7 +202,7 @@ export class Exchange extends InFlight {
       if (status === 101 || response.headersSent || connection.lastRequest !== this) {
         return writeHead.call(response, status, ...rest);
       }
-      this.announced = true;
+      this.closeAnnounced = true;
       sendConnectionClose(request, response);
       return writeHead.call(response, status, ...rest.map(headersAsObject));
     };
@@ -220,7 +220,7 @@ export class Exchange extends InFlight {
     connection.expectHead(this.request.complete);
     connection.shutdown.inFlight.delete(this);
     // Deno's node:http (2.9) leaves the connection open if it had other requests.
-    if (this.announced && connection.lastRequest === undefined) connection.socket.end();
+    if (this.closeAnnounced && connection.lastRequest === undefined) connection.socket.end();
   }
 }
 

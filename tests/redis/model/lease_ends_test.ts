@@ -39,14 +39,14 @@ class Deaf extends NetworkClient {
   deaf = false;
 
   override async evalsha(...command: Parameters<NetworkClient["evalsha"]>): Promise<unknown> {
-    return this.#heard(command, await super.evalsha(...command));
+    return this.#noteGreeting(command, await super.evalsha(...command));
   }
 
   override async eval(...command: Parameters<NetworkClient["eval"]>): Promise<unknown> {
-    return this.#heard(command, await super.eval(...command));
+    return this.#noteGreeting(command, await super.eval(...command));
   }
 
-  #heard([, keys, args]: Parameters<NetworkClient["eval"]>, value: unknown): unknown {
+  #noteGreeting([, keys, args]: Parameters<NetworkClient["eval"]>, value: unknown): unknown {
     return this.deaf && commandOf(keys, args) === "renew" ? nothing : value;
   }
 }

@@ -5,7 +5,7 @@ export type Connections = ReadonlyMap<unknown, { readonly newest: Exchange | und
 
 interface Exchange {
   readonly isListed: boolean;
-  readonly announced: boolean;
+  readonly closeAnnounced: boolean;
   readonly older: Exchange | undefined;
 }
 
@@ -14,7 +14,7 @@ export function assertSoundHttp1(connections: Connections): void {
     for (let each = newest; each !== undefined; each = each.older) {
       assertRules("connection", {
         "a request is not in flight": each.isListed,
-        "a request behind the last one": each.older?.announced !== true,
+        "a request behind the last one": each.older?.closeAnnounced !== true,
       });
     }
   }
