@@ -1,11 +1,14 @@
-/** Failures of a pool that no call observes until the process ends: in processes of their own, of the same run-time. */
+/**
+ * Failures that no call observes until the process ends: in processes of their own, of the same run-time. Those of a
+ * process that goes on are in tests/pool/failures_test.ts and tests/task_group_end_test.ts.
+ */
 import assert from "node:assert/strict";
 import { type End, runProgram } from "../_program.ts";
 import { test } from "../_test.ts";
 
-/** Ends before the warning, which must not keep the process alive. */
+/** Ends before a failure is overdue: the wait for that must not keep the process alive. */
 async function run(what: string): Promise<End> {
-  const end = await runProgram(new URL("./_failing_process.ts", import.meta.url), [what]);
+  const end = await runProgram(new URL("./_unobserved_process.ts", import.meta.url), [what]);
   assert.doesNotMatch(end.out, /kept alive/);
   return end;
 }
@@ -33,8 +36,15 @@ test("Pool: at most 1,000 pools are kept for the end of the process", async () =
   assert.equal((await run("of too many pools")).out, "1000");
 });
 
-test("Pool: an observed failure ends no process", async () => {
-  for (const what of ["joined", "read", "none of too many"]) {
-    assert.deepEqual(await run(what), { code: 0, out: "", err: "" });
-  }
+for (const where of ["left alone in a group", "handled in a group", "in a scope that waits for ever"]) {
+  test(`task group: one warning when the process has run out of work, and no uncaught error: a failure, ${where}`, async () => {
+    const { code, err } = await run(where);
+    if (!where.startsWith("in a scope")) assert.equal(code, 0);
+    assert.match(err, /Failure in task group "pages" not observed until the process ran out of work: .*page not found/);
+    assert.equal(err.split("INTERLOCK_UNOBSERVED").length, 2);
+  });
+}
+
+test("observed failures and cancellations end no process, and are not reported", async () => {
+  for (const what of ["observed", "cancelled"]) assert.deepEqual(await run(what), { code: 0, out: "", err: "" });
 });
