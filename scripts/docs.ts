@@ -29,7 +29,6 @@ function guide(): void {
 function reference(): void {
   rmSync("docs/reference", { recursive: true, force: true });
   deno("run", "-A", "npm:typedoc", "--options", "docs/.vitepress/typedoc.json");
-  cpSync("CHANGELOG.md", "docs/reference/changelog.md");
 }
 
 /** Bundles the module and the two pages that run it, docs/playground/{index,dashboard}.html. */

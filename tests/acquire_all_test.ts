@@ -288,22 +288,17 @@ test("acquireAll: release reports errors after everything was given back", async
   assert.ok(worse);
 });
 
-test("acquireAll: the list and the options are read once", () =>
-  withFakeTime(async (time) => {
-    const [a, b] = [new Lock(), new Lock()];
-    const guard = await a.acquire();
-    const list = [a, b];
-    const options: { timeout?: number; signal?: AbortSignal } = { timeout: 100 };
-    const call = watch(acquireAll(list, options));
-    list.length = 0;
-    options.timeout = 1;
-    options.signal = AbortSignal.abort();
-    time.advance(50);
-    guard.release();
-    const group = await call.promise;
-    assert.equal(group.guards.length, 2);
-    await group.release();
-  }));
+test("acquireAll: the list is read once", async () => {
+  const [a, b] = [new Lock(), new Lock()];
+  const guard = await a.acquire();
+  const list = [a, b];
+  const call = watch(acquireAll(list));
+  list.length = 0;
+  guard.release();
+  const group = await call.promise;
+  assert.equal(group.guards.length, 2);
+  await group.release();
+});
 
 test("acquireAll: transfers between random accounts keep the sum, and all end", () =>
   seeded(async (random) => {

@@ -128,21 +128,6 @@ test("the first code of a page fits into the columns that a first screen shows",
   }
 });
 
-test("the README and the home page compare speeds as the benchmarks do", () => {
-  const { figures } = JSON.parse(read("bench/results.json")) as {
-    figures: { row: string; contender: string; ns: number }[];
-  };
-  const timesOf = (who: string) =>
-    figures.filter((one) => /100 tasks that share a lock/.test(one.row) && one.contender === who)
-      .map((one) => one.ns);
-  const theirs = timesOf("async-mutex"); // of two rows on three run-times, as ours
-  assert.equal(theirs.length, 6);
-  for (const file of ["README.md", "docs/index.md"]) {
-    const [, factor] = /at least (\d+) times as fast as async-mutex/.exec(read(file).replaceAll(/\s+/g, " "))!;
-    assert.ok(timesOf("interlock").every((ns, i) => theirs[i]! >= ns * Number(factor)), file);
-  }
-});
-
 test("the index of names has each public name once, and no other", () => {
   const page = read("docs/reference.md");
   assert.match(page, /extend `SyncError`/); // the base class has no row

@@ -3,20 +3,6 @@ import assert from "node:assert/strict";
 import { KeyedMutex, TimeoutError } from "../mod.ts";
 import { test } from "./_test.ts";
 
-test("KeyedMutex: locked and waiting report the state of each key", async () => {
-  const keys = new KeyedMutex<string>();
-  const guard = await keys.acquire("a");
-  const next = keys.acquire("a");
-  assert.deepEqual([keys.locked("a"), keys.waiting("a"), keys.size], [true, 1, 1]);
-  assert.deepEqual([keys.locked("b"), keys.waiting("b")], [false, 0]);
-  assert.equal(keys.tryAcquire("a"), undefined);
-  keys.tryAcquire("b")!.release();
-  guard.release();
-  assert.deepEqual([keys.locked("a"), keys.waiting("a"), keys.size], [true, 0, 1]);
-  (await next).release();
-  assert.deepEqual([keys.locked("a"), keys.size], [false, 0]);
-});
-
 test("KeyedMutex: keys are compared as in a Map", async () => {
   const keys = new KeyedMutex<unknown>();
   const object = {}, symbol = Symbol("key");

@@ -68,7 +68,7 @@ export function linkNames(md: Markdown, sidebar: readonly Item[]): void {
     const open = (page: string) => html(`<a href="${page}">`);
     const behind = (page: string, text: string) =>
       html(`<a href="${page}" class="ignore-header reference">${text}</a>`);
-    if (relativePath.startsWith("reference/") && relativePath !== "reference/changelog.md") {
+    if (relativePath.startsWith("reference/")) {
       tokens.find(({ type }) => type === "inline")?.children?.push(behind(placeInGuide(relativePath), "guide"));
       return;
     }

@@ -109,7 +109,7 @@ test("lockOnArguments: generator functions are refused, since calling one runs n
   }
 });
 
-test("lockOnArguments: legacy decorators are refused, on methods and on static ones", () => {
+test("lockOnArguments: legacy decorators are refused, on methods and on static ones, and others than on methods", () => {
   const decorate = lockOnArguments(new KeyedMutex<string>(), [0]) as unknown as (...args: unknown[]) => unknown;
   class Bank {
     pay(): void {}
@@ -122,6 +122,13 @@ test("lockOnArguments: legacy decorators are refused, on methods and on static o
   assert.throws(() => decorate(Bank, Symbol("open"), descriptor(Bank, "open")), legacy);
   assert.throws(() => decorate(Bank, "field", undefined), legacy);
   assert.throws(() => decorate(Bank, "field"), legacy);
+  const fn = () => {};
+  for (const kind of ["getter", "setter", "field", "class", "accessor"]) {
+    assert.throws(
+      () => decorate(fn, { kind, name: "pay", static: false }),
+      /TypeError: lockOnArguments must decorate a method/,
+    );
+  }
 });
 
 test("lockOnArguments: an array of positions with holes is refused", () => {
@@ -149,35 +156,6 @@ test("lockOnArguments: options and positions are read once", async () => {
   const pay = lockOnArguments(mutex, positions, options)((order: number) => Promise.resolve(order));
   positions[0] = -1;
   assert.deepEqual([await pay(1), await pay(2), reads], [1, 2, 1]);
-});
-
-test("lockOnArguments: as a decorator on a method", async () => {
-  const mutex = new KeyedMutex<string>();
-  let inside = 0, most = 0;
-  async function withdraw(this: Bank, card: string, amount: number): Promise<string> {
-    most = Math.max(most, ++inside);
-    await flushMicrotasks();
-    inside--;
-    return `${this.name}: ${card} -${amount}`;
-  }
-  class Bank {
-    name = "bank";
-    declare withdraw: typeof withdraw;
-  }
-  // The output of a compiler for `@lockOnArguments(mutex, [0])`, so that the file runs where decorators are not lowered.
-  const context = { kind: "method", name: "withdraw", static: false } as ClassMethodDecoratorContext<
-    Bank,
-    typeof withdraw
-  >;
-  Bank.prototype.withdraw = lockOnArguments(mutex, [0])(withdraw, context);
-  const [a, b] = [new Bank(), new Bank()];
-  assert.deepEqual(await Promise.all([a.withdraw("x", 1), b.withdraw("x", 2)]), ["bank: x -1", "bank: x -2"]);
-  assert.equal(most, 1, "the instance is not part of the key");
-  await Promise.all([a.withdraw("x", 1), b.withdraw("y", 2)]);
-  assert.equal(most, 2);
-  for (const kind of ["getter", "setter", "field", "class", "accessor"]) {
-    assert.throws(() => lockOnArguments(mutex, [0])(withdraw as never, { ...context, kind } as never), TypeError);
-  }
 });
 
 test("lockOnArguments: two functions share keys only where both are given the same name", async () => {

@@ -1,7 +1,6 @@
 /** The programs whose every schedule is run: two to four tasks each, over the real primitives. */
 import {
   Barrier,
-  BoundedSemaphore,
   Condition,
   Event,
   KeyedMutex,
@@ -67,17 +66,6 @@ function ourCondition(): { lock: Lock; condition: Condition } {
 export const programs: readonly Program[] = [
   threeWant("Lock", () => new Lock(), ["B"]),
   {
-    name: "Lock: every task may be aborted",
-    make: () => ({ lock: holdable(new Lock()) }),
-    tasks: { A: visit("lock"), B: visit("lock"), C: visit("lock") },
-    aborts: ["A", "B", "C"],
-  },
-  {
-    name: "Lock: four tasks",
-    make: () => ({ lock: holdable(new Lock()) }),
-    tasks: { A: visit("lock"), B: visit("lock"), C: visit("lock"), D: visit("lock") },
-  },
-  {
     name: "Lock: two locks in opposite orders, which is a deadlock",
     make: () => ({ one: holdable(new Lock()), two: holdable(new Lock()) }),
     tasks: { A: [acquire("one"), acquire("two")], B: [acquire("two"), acquire("one")] },
@@ -90,22 +78,10 @@ export const programs: readonly Program[] = [
     timeouts: { B: 20, C: 30 },
   },
   {
-    name: "Semaphore: two permits, three tasks, one may be aborted",
-    make: () => ({ semaphore: holdable(new Semaphore(2), 2) }),
-    tasks: { A: visit("semaphore"), B: visit("semaphore"), C: visit("semaphore") },
-    aborts: ["B"],
-  },
-  {
     name: "Semaphore: one wants both permits and may be aborted",
     make: () => ({ semaphore: holdable(new Semaphore(2), 2) }),
     tasks: { A: visit("semaphore"), B: visit("semaphore", 2), C: visit("semaphore") },
     aborts: ["B"],
-  },
-  {
-    name: "BoundedSemaphore: time-outs, one wants both",
-    make: () => ({ semaphore: holdable(new BoundedSemaphore(2), 2) }),
-    tasks: { A: visit("semaphore"), B: visit("semaphore", 2), C: visit("semaphore") },
-    timeouts: { B: 20 },
   },
   {
     name: "RwLock: two readers and a writer that may be aborted",
