@@ -1,6 +1,6 @@
-/** Crashed and stopped holders and waiters: the delay for the waiters behind them, and tokens that are never used twice. */
+/** Stopped holders and deaf waiters: the delay for those behind them. */
 import assert from "node:assert/strict";
-import { type Backend, RedisLock } from "../../lib/redis/mod.ts";
+import { RedisLock } from "../../lib/redis/mod.ts";
 import { clients, redisTest, until } from "../redis/_clients.ts";
 import { Server } from "../redis/_server.ts";
 import { StoppedBackend } from "../redis/_stopped_backend.ts";
@@ -30,65 +30,6 @@ redisTest("a waiter that becomes the first one learns when the lease of the new 
   assert.ok(took <= 3000 + DELAY + BUSY, `${took} ms`);
   await lease.release();
 });
-
-redisTest(
-  "a token that may have reached a waiter is never given to another one",
-  async ({ server, backend, connect }) => {
-    const replica = await Server.start("--replicaof", "127.0.0.1", String(server.port));
-    const onReplica = await clients[0]!.connect(replica.url);
-    try {
-      await until(async () => /master_link_status:up/.test(String(await replica.send("INFO", "replication"))));
-      const direct = await connect();
-      let stopPrimary: (() => void | Promise<void>) | undefined;
-      const tokens: number[] = [];
-      // As after a failover: the commands go to the primary, and the subscription stays on a replica.
-      const left: Backend = {
-        evalsha: (...args) => direct.evalsha(...args),
-        eval: (...args) => direct.eval(...args),
-        onClose: (listener) => direct.onClose!(listener),
-        subscribe: async (channel, onMessage, onGap) => {
-          // Once: a waiter that notices that it is deaf subscribes again, and must stay on the replica.
-          stopPrimary ??= await direct.subscribe!(channel, () => {}, () => {});
-          return await onReplica.backend.subscribe!(channel, onMessage, onGap);
-        },
-      };
-      const ours = new RedisLock(left, "a", { ttl: 3000 });
-      const theirs = new RedisLock(backend, "a", { ttl: 3000 });
-      const first = await theirs.acquire({ timeout: 60_000 });
-      const waiter = ours.acquire({ timeout: 60_000 }).then(async (lease) => {
-        tokens.push(lease.fencingToken);
-        await lease.release();
-      });
-      const { process } = await firstOf(async () => (await theirs.inspect()).waiters);
-      await until(() => stopPrimary !== undefined);
-      const next = theirs.acquire({ timeout: 60_000 });
-      await until(async () => (await theirs.inspect()).waiters.length === 2);
-      await stopPrimary!();
-      // Before the server has noticed, it would notify our waiter, and the replica would pass that on.
-      await until(async () =>
-        String(await server.send("PUBSUB", "NUMSUB", `interlock:push:${process}`)).endsWith(",0")
-      );
-      await first.release();
-      const lease = await next; // our waiter holds before: by the replica's message, or by its next heartbeat
-      tokens.push(lease.fencingToken);
-      await lease.release();
-      await waiter;
-      assert.equal(new Set(tokens).size, 2, `tokens ${tokens}`);
-      assert.deepEqual(tokens, tokens.toSorted((a, b) => a - b));
-    } finally {
-      await onReplica.close();
-      await replica[Symbol.asyncDispose]();
-    }
-  },
-  { args: ["--repl-diskless-sync-delay", "0"] }, // a replica joins at once
-);
-
-/** Waits for a list that is not empty. */
-async function firstOf<T>(list: () => Promise<readonly T[]>): Promise<T> {
-  let found: readonly T[] = [];
-  await until(async () => (found = await list()).length > 0);
-  return found[0]!;
-}
 
 redisTest(
   "a subscription that receives nothing is detected and replaced; until then heartbeats serve",

@@ -24,23 +24,16 @@ function debounced(): Promise<void> {
 }
 
 for (const name of RUNTIMES.filter((name) => runtime === "deno" || name === runtime)) {
-  test(`GracefulShutdown: with nothing in flight the process ends at once, ${name}`, async () => {
-    const server = await startServer(name, KIND[name], ["--grace", "60000"]);
-    const begun = performance.now();
-    signal(server, "SIGTERM");
-    assert.deepEqual(await server.ended, { code: 0, signal: null });
-    assert.ok(performance.now() - begun < AT_ONCE);
-    const { drained, remaining, reason } = server.report();
-    assert.deepEqual([drained, remaining, reason], [true, [], "AbortError: Shutdown requested: SIGTERM"]);
-  });
-
-  test(`GracefulShutdown: two signals with nothing in flight end it without a word, ${name}`, async () => {
+  test(`GracefulShutdown: two signals with nothing in flight end it at once, without a word, ${name}`, async () => {
     // It is still there when the second one comes: between the end and the call of process.exit, it would end the process.
     const server = await startServer(name, KIND[name], ["--grace", "60000", "--delay", "200"]);
     signal(server, "SIGTERM");
     signal(server, "SIGINT");
     assert.deepEqual(await server.ended, { code: 0, signal: null });
-    assert.deepEqual(server.report().accepted, []);
+    const { drained, remaining, reason, elapsed, accepted } = server.report();
+    assert.deepEqual([drained, remaining], [true, []]);
+    assert.match(reason, /^AbortError: Shutdown requested: SIG(TERM|INT)$/); // the system delivers them in any order
+    assert.ok(elapsed < AT_ONCE && accepted.length === 0, `after ${elapsed} ms`);
   });
 
   test(`GracefulShutdown: a signal that is sent on while the process exits leaves its exit code alone, ${name}`, async () => {
