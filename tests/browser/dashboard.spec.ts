@@ -9,7 +9,7 @@ const DENO = ["deno", "run", "-A", "--no-check", SERVER] as const;
 const isLive = (page: Page) => expect(page.locator("#state")).toContainText("live");
 const isFilled = (page: Page) => page.locator("#things button").nth(2).waitFor();
 
-for (const server of ["deno", "hono", "bun"]) {
+for (const server of ["deno", "bun"]) {
   test(`a deadlock shows within two seconds: ${server}`, async ({ page, serve }) => {
     const { url } = await (server === "bun" ? serve(await program("bun"), SERVER, "bun") : serve(...DENO, server));
     await page.goto(url);

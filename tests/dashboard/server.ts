@@ -1,8 +1,7 @@
 /**
  * A server with work, a deadlock and the dashboard, for the tests in a browser:
- * `server.ts deno|bun|hono [busy]`. Prints its address.
+ * `server.ts deno|bun [busy]`. Prints its address.
  */
-import { Hono } from "hono";
 import { KeyedMutex, Lock, Pool, Semaphore } from "../../mod.ts";
 import { dashboard } from "../../lib/dashboard/mod.ts";
 import { watchdog } from "../../lib/diagnostics/mod.ts";
@@ -64,21 +63,18 @@ function overload(): void {
 work();
 if (busy) overload();
 
-/** Mounts the dashboard; a POST anywhere makes the deadlock. */
+/** Serves the dashboard; a POST makes the deadlock. */
 function listen(): void {
   const fetch = (request: Request) => {
-    if (request.method !== "POST") return mounted(request);
+    if (request.method !== "POST") return show(request);
     deadlock();
     return new Response();
   };
-  const app = new Hono().get("/debug/locks", (c) => show(c.req.raw));
-  const mounted = how === "hono" ? (request: Request) => app.fetch(request) as Response : show;
-  const path = how === "hono" ? "/debug/locks" : "/";
   const [port, hostname] = [0, "127.0.0.1"];
   if (how === "bun") {
-    console.log(`http://${hostname}:${Bun!.serve({ port, hostname, fetch }).port}${path}`);
+    console.log(`http://${hostname}:${Bun!.serve({ port, hostname, fetch }).port}/`);
   } else {
-    Deno.serve({ port, hostname, onListen: ({ port }) => console.log(`http://${hostname}:${port}${path}`) }, fetch);
+    Deno.serve({ port, hostname, onListen: ({ port }) => console.log(`http://${hostname}:${port}/`) }, fetch);
   }
 }
 listen();

@@ -8,9 +8,9 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Lock, Pool, Queue } from "../../mod.ts";
 import { channels, metrics, observe, trace, watchdog } from "../../lib/diagnostics/mod.ts";
-import { dashboard } from "../../lib/dashboard/mod.ts";
 import type { Call, Needs } from "../kinds/kind.ts";
 import { localKinds } from "../kinds/local.ts";
+import { countingMeter, openDashboard } from "../soak/_observers.ts";
 
 const WORKERS = 3;
 const WARM = 300;
@@ -20,13 +20,6 @@ const [SUSPICIOUS, TRIES] = [200, 12];
 const NOISE = 16_000;
 
 const turn = () => new Promise<void>((resolve) => queueMicrotask(resolve));
-const instrument = { add() {}, record() {} };
-const meter = {
-  createHistogram: () => instrument,
-  createUpDownCounter: () => instrument,
-  createCounter: () => instrument,
-};
-
 function collector(): () => void {
   const { Bun } = globalThis as { Bun?: { gc(sync: boolean): void } };
   if (Bun) return () => Bun.gc(true);
@@ -147,18 +140,11 @@ async function growthOf(operation: Operation, share: number): Promise<number> {
 /** What may be on, by name. */
 const observers: Record<string, () => Disposable> = {
   watchdog: () => watchdog({ report() {} }),
-  metrics: () => metrics(meter),
+  metrics: () => metrics(countingMeter()),
   trace: () => trace({ limit: 100 }),
   channels,
   observe: () => observe({ wait() {}, grant() {}, giveUp() {}, release() {} }),
-  dashboard: () => {
-    const show = dashboard();
-    const reader = show(new Request("http://localhost/?events=")).body!.getReader();
-    (async () => {
-      while (!(await reader.read()).done);
-    })();
-    return show;
-  },
+  dashboard: openDashboard,
 };
 const [, , on = "", counted = "1000", only] = process.argv;
 const COUNTED = Number(counted);

@@ -38,6 +38,12 @@ test("callSite: frames without a function, Windows paths, and the form of other 
     "    at Object.<anonymous> (C:\\srv\\checkout.ts:41:7)": "checkout.ts:41",
     "checkout@/srv/checkout.ts:41:7": "checkout.ts:41",
     "    at checkout (https://example.com/js/checkout.js:41:7)": "checkout.js:41",
+    // These do not decode, and that of a long line is not read.
+    "    at checkout (file:///srv/100%.js:41:7)": "100%.js:41",
+    "    at checkout (file://[/x.js:41:7)": "x.js:41",
+    "    at checkout (file:///srv/%E0%A4%A.js:41:7)": "%E0%A4%A.js:41",
+    "    at checkout (%:41:7)": "%:41",
+    [`    at checkout (/srv/${"y".repeat(5_000)}.js:41:7)`]: "undefined",
   };
   for (const [frame, expected] of Object.entries(sites)) assert.equal(`${callerIn(`${OWN}\n${frame}`)}`, expected);
 });

@@ -153,41 +153,6 @@ test("hostile: names and keys, through every observer and message", () =>
     for (const { args } of recording.toJSON().traceEvents) isClean(String(args?.["name"] ?? ""));
   }, { waited: 50, held: 50, self: 50 }));
 
-/** Acquires in a file of that name, as far as the run-time believes what a source says of itself. */
-function acquireIn(url: string, lock: Lock, timeout: number): Promise<unknown> {
-  const source = `return lock.acquire({ timeout })\n//# sourceURL=${url}`;
-  return new Function("lock", "timeout", source)(lock, timeout) as Promise<unknown>;
-}
-
-const URLS = [
-  "file:///srv/100%.js",
-  "file://[/x.js",
-  "file:///srv/%E0%A4%A.js",
-  `/srv/${"y".repeat(5_000)}.js`,
-  "%",
-  "x:y",
-];
-
-test("hostile: callers in files whose URLs do not decode", () =>
-  watched(async (findings, time) => {
-    for (const url of URLS) {
-      const lock = new Lock();
-      await acquireIn(url, lock, 10);
-      const waits = [acquireIn(url, lock, 100), lock.acquire({ timeout: 100 }), acquireIn(url, lock, 100)];
-      const ended = Promise.allSettled(waits);
-      assert.equal(snapshot().length, 1);
-      await time.pass(200, 10);
-      for (const one of await ended) {
-        assert.ok(one.status === "rejected" && one.reason instanceof TimeoutError, `${url}: ${inspect(one)}`);
-        isClean(one.reason.message);
-      }
-      lock.release();
-    }
-    const long = findings.filter(({ kind }) => kind !== "release"); // Bun reads these places, where the release is wrong
-    assert.equal(long.length, 2 * URLS.length);
-    for (const { message } of findings) isClean(message);
-  }, { waited: 50, held: 50 }));
-
 test("hostile: stacks that are no text, or throw when they are read", () =>
   watched(async (findings, time) => {
     // Assigned, not defined: once it was deleted or defined, Bun (1.4.5) ignores what later tests of the process assign.

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { memoryBackend, RedisLock } from "../../lib/redis/mod.ts";
 import { Measurements, Recording } from "../diagnostics/_tools.ts";
 import { test } from "../_test.ts";
-import { flushMicrotasks } from "../_tools.ts";
+import { flushMicrotasks, watch } from "../_tools.ts";
 import { closable, fakeTimeTest, scripted } from "./_scripted.ts";
 import { Warnings } from "./_warnings.ts";
 
@@ -122,11 +122,22 @@ for (const renew of [false, true]) {
   });
 }
 
-fakeTimeTest("a lease with renew: ms is lost with a warning if its process was paused", async (time) => {
-  using warnings = new Warnings();
-  const lease = await new RedisLock(memoryBackend(), "paused", { ttl: 3000, renew: 60_000 }).acquire();
-  time.block(3100);
-  assert.match(`${lease.signal.reason}`, /lock "paused": it could not be renewed in time$/);
-  assert.equal(warnings.seen.length, 1);
-  await flushMicrotasks();
-});
+fakeTimeTest(
+  "a process that was paused has lost the lease whose time is over, with a warning, and only that",
+  async (time) => {
+    using warnings = new Warnings();
+    const backend = memoryBackend();
+    const lease = await new RedisLock(backend, "paused", { ttl: 3000, renew: 60_000 }).acquire();
+    const others = [true, false].map((renew) => new RedisLock(backend, `renew ${renew}`, { ttl: 60_000, renew }));
+    const [long, unrenewed] = await Promise.all(others.map((lock) => lock.acquire()));
+    const waiting = watch(others[0]!.acquire());
+    time.block(12_000);
+    assert.match(`${lease.signal.reason}`, /lock "paused": it could not be renewed in time$/);
+    assert.equal(warnings.seen.length, 1);
+    await time.pass(1000);
+    assert.deepEqual([long!.held, unrenewed!.held, waiting.state], [true, true, "pending"]);
+    for (const one of [long!, unrenewed!]) assert.equal(await one.release(), true);
+    assert.equal(await (await waiting.promise).release(), true);
+    assert.equal(warnings.seen.length, 1);
+  },
+);

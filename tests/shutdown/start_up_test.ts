@@ -97,19 +97,6 @@ test(`start-up: a step that is deferred while others run, runs next, ${runtime}`
   assert.deepEqual(order, ["second", "later", "late", "first"]);
 });
 
-test(`start-up: a server that listens when everything is over calls back, and is closed, ${runtime}`, async () => {
-  const shutdown = quiet();
-  const [before, after] = [createServer(), createServer()];
-  shutdown.attach(before);
-  await finish(shutdown);
-  for (const server of [before, after]) {
-    const port = await listen(shutdown.attach(server));
-    await until(() => !server.listening);
-    assert.ok(await isFree(port));
-    await shutdown.finished;
-  }
-});
-
 test(`start-up: a listening server that is attached when everything is over refuses, ${runtime}`, async () => {
   const shutdown = quiet({ idle: 20 });
   await finish(shutdown);

@@ -3,7 +3,7 @@ import { dashboard } from "../../lib/dashboard/mod.ts";
 import { metrics, watchdog } from "../../lib/diagnostics/mod.ts";
 
 /** Keeps the last value of each series, as a real meter does. */
-function countingMeter() {
+export function countingMeter() {
   const series = new Map<string, number>();
   const instrument = (name: string) => {
     const note = (value: number, attributes: object) => void series.set(`${name} ${Object.values(attributes)}`, value);
@@ -12,20 +12,18 @@ function countingMeter() {
   return { createHistogram: instrument, createUpDownCounter: instrument, createCounter: instrument };
 }
 
-/** Starts all three. What it returns ends them; calling that again has no effect. */
-export function observers(): () => Promise<void> {
-  const watching = watchdog({ report: () => {} });
-  const measuring = metrics(countingMeter());
+/** Opens a page of the dashboard, which is read until it is disposed of. */
+export function openDashboard(): Disposable {
   const show = dashboard();
-  const reader = show(new Request("http://localhost/?events")).body!.getReader();
-  const reading = (async () => {
+  const reader = show(new Request("http://localhost/?events=")).body!.getReader();
+  (async () => {
     while (!(await reader.read()).done);
   })();
-  return async () => {
-    watching[Symbol.dispose]();
-    measuring[Symbol.dispose]();
-    await reader.cancel();
-    await reading;
-    show[Symbol.dispose]();
-  };
+  return show;
+}
+
+/** Starts all three. What it returns ends them; calling that again has no effect. */
+export function observers(): () => void {
+  const all = [watchdog({ report: () => {} }), metrics(countingMeter()), openDashboard()];
+  return () => all.forEach((one) => one[Symbol.dispose]());
 }
