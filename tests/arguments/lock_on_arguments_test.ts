@@ -2,23 +2,15 @@
 import assert from "node:assert/strict";
 import {
   type ArgumentMutex,
-  Condition,
   type Guard,
   KeyedMutex,
-  KeyedRateLimiter,
-  KeyedSemaphore,
-  Lock,
   lockOnArguments,
-  Pool,
-  RateLimiter,
   RwLock,
-  Semaphore,
-  SingleFlight,
-  TaskGroup,
   TimeoutError,
-  TimeoutLock,
   type WaitOptions,
 } from "../../mod.ts";
+import type { Needs } from "../kinds/kind.ts";
+import { localKinds } from "../kinds/local.ts";
 import { test } from "../_test.ts";
 import { flushMicrotasks, rejectsWith } from "../_tools.ts";
 import { secondCopy } from "./_second_copy.ts";
@@ -231,27 +223,11 @@ test("lockOnArguments: wrong arguments are refused at once", () => {
   for (const wrong of [-1, 0.5, NaN]) assert.throws(() => lockOnArguments(mutex, [wrong]), RangeError);
   assert.throws(() => lockOnArguments(mutex, ["0"] as never), TypeError);
   const refusal = /^TypeError: mutex must be a KeyedMutex or RedisKeyedMutex, got /;
+  const others = Object.entries(localKinds).filter(([name]) => name !== "KeyedMutex")
+    .map(([, { make }]) => make(undefined, {} as Needs));
+  const parts = [new KeyedMutex().at(1), new RwLock().writer];
   for (
-    const wrong of [
-      undefined,
-      null,
-      5,
-      {},
-      new Lock(),
-      new KeyedMutex().at(1),
-      new KeyedSemaphore(1),
-      new SingleFlight(),
-      new Pool(1),
-      new TaskGroup(),
-      new TimeoutLock(5),
-      new Semaphore(1),
-      new RwLock().writer,
-      new Condition(),
-      new RateLimiter(1, 1),
-      new KeyedRateLimiter(1, 1),
-      new other.Pool(1),
-      new other.Lock(),
-    ]
+    const wrong of [undefined, null, 5, {}, ...others, ...parts, new other.Pool(1), new other.Lock()]
   ) {
     assert.throws(() => lockOnArguments(wrong as never, [0]), refusal);
     assert.throws(() => lockOnArguments(wrong as never, [0], { name: "pay" }), refusal);
