@@ -39,24 +39,6 @@ test("Pool: the caller's signal reaches the function, and the promise settles as
   await pool.join();
 });
 
-test("Pool: a signal shared by all calls has one listener, none after they have ended, and reaches every function", async () => {
-  const pool = new Pool(Infinity);
-  const shared = new CountingController();
-  const signals: AbortSignal[] = [];
-  const all = Array.from({ length: 100 }, () => new Job());
-  const runs = all.map((job) => pool.run((...args) => job.fn(args[0]), { signal: shared.signal }));
-  await flushMicrotasks();
-  assert.equal(shared.listeners, 1);
-  for (const job of all.slice(0, 50)) job.finish();
-  await Promise.all(runs.slice(0, 50));
-  shared.abort("no");
-  for (const job of all) signals.push(job.signal!);
-  assert.deepEqual(signals.map(({ aborted }) => aborted), all.map((_, index) => index >= 50));
-  for (const job of all) job.finish();
-  await Promise.all(runs);
-  assert.equal(shared.listeners, 0);
-});
-
 test("Pool: a task is aborted by its caller's signal, and is then cancelled like by its own cancel", async () => {
   const pool = new Pool(3);
   const controller = new CountingController();
