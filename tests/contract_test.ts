@@ -17,18 +17,6 @@ function subjectOf(lock: Acquirable<Guard> & { readonly waiting: number }): Subj
   return { lock, waiting: () => lock.waiting };
 }
 
-function oneKey(): Subject<Guard> {
-  const mutex = new KeyedMutex<string>();
-  return {
-    lock: {
-      acquire: (options) => mutex.acquire("key", options),
-      tryAcquire: () => mutex.tryAcquire("key"),
-      run: (fn, options) => mutex.run("key", fn, options),
-    },
-    waiting: () => mutex.waiting("key"),
-  };
-}
-
 function condition(): Subject<Guard> {
   const lock = new Lock();
   return { lock: new Condition(lock), waiting: () => lock.waiting };
@@ -40,7 +28,5 @@ contractSuite({ name: "Condition", make: condition, hasPlace: false });
 contractSuite({ name: "Semaphore", make: () => subjectOf(new Semaphore(1)) });
 contractSuite({ name: "BoundedSemaphore", make: () => subjectOf(new BoundedSemaphore(1)) });
 contractSuite({ name: "RwLock.writer", make: () => subjectOf(new RwLock().writer) });
-contractSuite({ name: "KeyedMutex", make: oneKey, hasPlace: false });
 contractSuite({ name: "KeyedMutex.at", make: () => subjectOf(new KeyedMutex<string>({ name: "users" }).at("key")) });
 contractSuite({ name: "KeyedSemaphore.at", make: () => subjectOf(new KeyedSemaphore<string>(1).at("key")) });
-contractSuite({ name: "Lock with a name", make: () => subjectOf(new Lock({ name: "orders" })) });
