@@ -41,7 +41,7 @@ test("watchdog: a release in finally after an acquire that timed out is reported
     assert.deepEqual(findings[0]!.calls.map(({ state, name }) => [state, name]), [["holds", "orders"]]);
   }));
 
-test("watchdog: the same after an abort, the middle one of three", () =>
+test("watchdog: the same after an abort, the middle one of three, and with a queue that was full", () =>
   watched(async (findings) => {
     const lock = new Lock();
     const guard = await lock.acquire();
@@ -53,14 +53,10 @@ test("watchdog: the same after an abort, the middle one of three", () =>
     assert.equal(guard.held, false);
     for (const call of [calls[0], calls[2]]) assert.equal(await call, "done");
     assert.deepEqual(kindsOf(findings), ["release"]);
-  }));
-
-test("watchdog: the same with a queue that was full", () =>
-  watched(async (findings) => {
-    const full = new Lock({ maxWaiting: 0 });
+    const full = new Lock({ name: "full", maxWaiting: 0 });
     await full.acquire();
     assert.equal(await careless(full, {}), "QueueFullError");
-    assert.deepEqual(kindsOf(findings), ["release"]);
+    assert.deepEqual(kindsOf(findings), ["release", "release"]);
   }));
 
 test("watchdog: a release by the holder is none, even after an earlier attempt of it was refused", () =>

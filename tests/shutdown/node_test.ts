@@ -83,15 +83,6 @@ async function pipelined(shutdown: GracefulShutdown, paths: string[]) {
   return { answers, client };
 }
 
-test(`attach: requests without an answer are cut with their connections, which is no error, ${runtime}`, async () => {
-  const shutdown = quiet({ grace: 30 });
-  const { client } = await pipelined(shutdown, ["/one"]);
-  await stop(shutdown);
-  const { drained, remaining, errors } = await shutdown.finished;
-  assert.deepEqual([drained, remaining, errors], [false, ["GET /one"], []]);
-  await client.end();
-});
-
 test(`attach: a thread whose process.connected throws has no parent, which is no error, ${runtime}`, async () => {
   const before = Object.getOwnPropertyDescriptor(process, "connected");
   const get = () => {
@@ -246,21 +237,6 @@ test(`attach: a refused upgrade gets 503, and causes no error if its client rese
   open();
   await slow.gets(/done/);
   assert.equal((await shutdown.finished).drained, true);
-});
-
-test(`attach: a server that comes while another is closing is closed as well, ${runtime}`, async () => {
-  const shutdown = quiet();
-  const late = createServer();
-  await listen(late);
-  shutdown.attach({
-    shutdown: () => {
-      shutdown.attach(late);
-      assert.equal(shutdown.attach(late), late, "twice is once");
-      return Promise.resolve();
-    },
-  });
-  assert.equal((await finish(shutdown)).drained, true);
-  assert.equal(late.listening, false);
 });
 
 /** Switches protocols, and echoes what comes. */

@@ -224,15 +224,6 @@ test("report: console.log shows it on at most ten lines, whatever happened", asy
   assert.deepEqual(Object.keys(report).sort(), ["drained", "elapsed", "errors", "ok", "reason", "remaining"]);
 });
 
-test("attach: disposing of a server whose listener is closed is no error", async () => {
-  const shutdown = quiet();
-  const { server } = await serving(shutdown);
-  shutdown.onShutdown(() => server[Symbol.asyncDispose]());
-  assert.deepEqual((await finish(shutdown)).errors, []);
-  await server[Symbol.asyncDispose]();
-  assert.equal(server.listening, false);
-});
-
 for (const when of ["when the listener is closed", "after finished"]) {
   test(`attach: a server.close(callback) ${when} calls back without an error`, async () => {
     const shutdown = quiet();

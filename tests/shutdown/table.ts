@@ -2,9 +2,8 @@
  * `deno task shutdown-load`: servers ended under load, on their own, behind proxies, and taking over from each other. Prints
  * a table for each part, as Markdown, and fails if a promise was broken.
  *
- *     table.ts [--only PART] [--row TEXT] [--rounds N] [--seed N] [--connections N] [--busy N]
+ *     table.ts [--only PART] [--row TEXT] [--rounds N] [--seed N] [--connections N]
  */
-import { spawn } from "node:child_process";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { handovers } from "./proxy/table_handovers.ts";
@@ -13,20 +12,12 @@ import type { Part, TableOptions } from "./table_row.ts";
 import { restarts } from "./table_restarts.ts";
 
 const PARTS: Record<string, Part> = { restarts, proxies, handovers };
-const USAGE =
-  `Usage: deno task shutdown-load [--only PART] [--row TEXT] [--rounds N] [--seed N] [--connections N] [--busy N]
+const USAGE = `Usage: deno task shutdown-load [--only PART] [--row TEXT] [--rounds N] [--seed N] [--connections N]
   --only         ${Object.keys(PARTS).join(", ")}. Default: all
   --row          rows whose names contain this text; several with |. Default: all
   --rounds       how often each server is ended. Default: 10
   --seed         of the random requests. Default: random
-  --connections  clients at a time. Default: 100
-  --busy         processes that do nothing but compute beside it. Default: 0`;
-
-/** Keeps a processor busy until the end. */
-function compute(): void {
-  const child = spawn("sh", ["-c", "while :; do :; done"], { stdio: "ignore" });
-  process.on("exit", () => child.kill("SIGKILL"));
-}
+  --connections  clients at a time. Default: 100`;
 
 function usage(problem: string): never {
   console.error(`${problem}\n${USAGE}`);
@@ -37,20 +28,19 @@ function options(): TableOptions & { only: string[] } {
   const string = { type: "string" } as const;
   try {
     const { values } = parseArgs({
-      options: { only: string, row: string, rounds: string, seed: string, connections: string, busy: string },
+      options: { only: string, row: string, rounds: string, seed: string, connections: string },
     });
     const only = values.only?.split(",") ?? Object.keys(PARTS);
     const unknown = only.find((part) => !(part in PARTS));
     if (unknown !== undefined) usage(`Unknown part ${JSON.stringify(unknown)}`);
     const rows = values.row?.split("|") ?? [""];
     const wanted = (row: string) => rows.some((text) => row.includes(text));
-    const number = (name: "rounds" | "seed" | "connections" | "busy", otherwise: number, min = 1) => {
+    const number = (name: "rounds" | "seed" | "connections", otherwise: number) => {
       const value = Number(values[name] ?? otherwise);
-      if (!Number.isInteger(value) || value < min) usage(`--${name} must be a whole number of ${min} or more`);
+      if (!Number.isInteger(value) || value < 1) usage(`--${name} must be a whole number of 1 or more`);
       return value;
     };
     const [rounds, connections] = [number("rounds", 10), number("connections", 100)];
-    for (let i = number("busy", 0, 0); i > 0; i--) compute();
     return { only, wanted, rounds, connections, seed: number("seed", 1 + Math.floor(Math.random() * 1e9)) };
   } catch (error) {
     return usage((error as Error).message);

@@ -95,20 +95,6 @@ test("GracefulShutdown: the platform's own WebSocket, which knows no 1001, is cl
   assert.deepEqual([drained, errors, codes], [true, [], [1001, undefined]]);
 });
 
-test("GracefulShutdown: WebSockets from a listener of its signal are told once, closed ones are not waited for", async () => {
-  const shutdown = quiet({ grace: Infinity });
-  const events: string[] = [];
-  const socket = (name: string) => ({ readyState: 1, close: (code?: number) => void events.push(`${name} ${code}`) });
-  const closes: (() => void)[] = [shutdown.webSocket(socket("early"))];
-  shutdown.signal.addEventListener("abort", () => closes.push(shutdown.webSocket(socket("late"))));
-  shutdown.webSocket({ ...socket("closed"), readyState: 3 });
-  shutdown.request();
-  await Promise.resolve();
-  assert.deepEqual(events, ["early 1001", "late 1001"]);
-  for (const closed of closes) closed();
-  assert.equal((await shutdown.finished).drained, true);
-});
-
 test("GracefulShutdown: a WebSocket that opens after the signal, and calls back in its close, can end its counting", async () => {
   const shutdown = quiet({ grace: 50 });
   shutdown.track(Promise.resolve());
