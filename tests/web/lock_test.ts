@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { acquireAll } from "../../mod.ts";
 import { observe } from "../../lib/diagnostics/mod.ts";
-import { LeaseLostError, SyncError, TimeoutError, WebLock, type WebLockManager } from "../../lib/web/mod.ts";
+import { LeaseLostError, SyncError, WebLock, type WebLockManager } from "../../lib/web/mod.ts";
 import { test } from "../_test.ts";
 import { CountingController, deferred, nextTurn, rejectsWith, states, until, watch, withFakeTime } from "../_tools.ts";
 import { CountedLocks, freshName, managers, platform, steal } from "./_managers.ts";
@@ -104,34 +104,6 @@ check(
     await lock.run((inner) => assert.equal(inner.held, true));
   },
 );
-
-check("a cancelled call leaves no request and no listener, whenever it is cancelled", async (locks) => {
-  const name = freshName();
-  const lock = new WebLock(name, { locks });
-  for (let turns = 0; turns < 6; turns++) {
-    const controller = new CountingController();
-    const call = watch(lock.acquire({ signal: controller.signal }));
-    for (let i = 0; i < turns; i++) await Promise.resolve();
-    controller.abort();
-    const guard = await call.promise.catch(() => undefined);
-    assert.equal(controller.listeners, 0);
-    await guard?.release();
-    await lock.run(() => {}, { timeout: 10_000 });
-  }
-  assert.equal(await locks.waiting(), 0);
-});
-
-check("a time-out names the lock", async (locks) => {
-  const name = freshName();
-  const lock = new WebLock(name, { locks });
-  await lock.run(async () => {
-    await assert.rejects(lock.acquire({ timeout: 5 }), {
-      name: "TimeoutError",
-      message: `Cannot acquire lock "${name}": timed out after 5 ms`,
-    });
-    await assert.rejects(lock.acquire({ timeout: 0 }), TimeoutError);
-  });
-});
 
 check("acquireAll refuses it", async (locks) => {
   const lock = new WebLock(freshName(), { locks });
