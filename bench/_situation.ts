@@ -17,7 +17,7 @@ export const OURS = "interlock";
 export const FLOOR = "bare promises";
 
 /** The two rows of the page that have a chart. */
-export const SHARED = "a turn of one of 100 tasks that share a lock";
+export const SHARED = "one turn, while 100 tasks share a lock";
 export const HAND_OVER = "one lease, while 10 tasks request the same Redis lock";
 
 export interface Situation {

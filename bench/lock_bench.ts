@@ -26,7 +26,7 @@ export const situations = await register([
     const operations = Math.max(1000, 10 * tasks);
     return situation<Locking>({
       name: `lock, ${tasks.toLocaleString("en")} tasks`,
-      row: tasks === 100 ? SHARED : tasks === 10_000 ? "one turn of 10,000 tasks that share a lock" : undefined,
+      row: tasks === 100 ? SHARED : tasks === 10_000 ? "one turn, while 10,000 tasks share a lock" : undefined,
       operations,
       main: tasks > 2,
       ours: ({ Lock }) => guarded(new Lock()),

@@ -12,7 +12,7 @@ const floor = (): Start => (fn) => Promise.resolve().then(fn);
 export const situations = await register([
   situation<Start>({
     name: "rate limiter, starts that are free",
-    row: "a start that a rate limit allows at once",
+    row: "a start that a rate limit allows without waiting",
     operation: "start",
     operations: 1000,
     main: true,

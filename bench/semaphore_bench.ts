@@ -20,7 +20,7 @@ export const situations = await register([
   ...[100, 1000, 10_000].map((tasks) =>
     situation<Locking>({
       name: `semaphore of 10 permits, ${tasks.toLocaleString("en")} tasks`,
-      row: tasks === 1000 ? "one turn of 1,000 tasks that share 10 permits" : undefined,
+      row: tasks === 1000 ? "one turn, while 1,000 tasks share 10 permits" : undefined,
       operations: 10 * tasks,
       main: tasks === 1000,
       ours: ({ Semaphore }) => guarded(new Semaphore(10)),

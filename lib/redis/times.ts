@@ -27,7 +27,7 @@ export function moment(): Moment {
  * The time at which a timer fires that was set for `at`. Rounding makes timers early, and test frameworks may replace
  * `setTimeout` but not `performance.now`: its set time has come.
  */
-export function firedAt(at: number): number {
+export function notBefore(at: number): number {
   return Math.max(now(), at);
 }
 

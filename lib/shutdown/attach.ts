@@ -59,11 +59,11 @@ export function detach(state: ShutdownState, target: object): void {
 function attachServer(state: ShutdownState, server: ServerLike, label: AttachOptions["label"]): () => void {
   const isNode = "emit" in server;
   const attached: AttachedServer = isNode ? new NodeServer(state, server, label) : new FetchServer(state, server);
-  const isOpen = !state.hasReached("calming"); // after attaching, which throws for a frozen server
-  const endSearch = isNode && isOpen ? attachSiblings(state, server, label) : () => {};
+  const acceptsServers = !state.hasReached("calming"); // after attaching, which throws for a frozen server
+  const endSearch = isNode && acceptsServers ? attachSiblings(state, server, label) : () => {};
   state.atEnd.add(endSearch);
   if (state.phase !== "serving") attached.begin?.();
-  if (isOpen) state.servers.set(server, attached);
+  if (acceptsServers) state.servers.set(server, attached);
   else if (state.phase === "finished") state.addLate(stop(state, server, attached));
   else startCallback(state, { label: "a server that stops listening", fn: () => stop(state, server, attached) });
   return () => {

@@ -73,7 +73,7 @@ export function countWebSocket<S extends WebSocketLike | RawSocketLike>(
   state.inFlight.sweepSome(); // nothing reports the end of some sockets
   state.inFlight.add(entry);
   uncountUpgrade((socket as { readonly _socket?: object })._socket ?? socket); // that of the package ws
-  if (state.phase !== "serving") entry.closeLate();
+  if (state.phase !== "serving") entry.closeLatecomer();
   return onClosed;
 }
 
@@ -118,7 +118,7 @@ class OpenSocket extends InFlight {
    * client would connect anew, and might be reset. Bun calls back inside close(), so the caller has to have its
    * function before.
    */
-  closeLate(): void {
+  closeLatecomer(): void {
     const { heldBack } = this.#state;
     const close = () => this.isListed && this.#state.collectErrorOf(() => this.onShutdown());
     if (heldBack !== undefined || isServerWebSocket(this.#socket)) void Promise.resolve(heldBack).then(close);

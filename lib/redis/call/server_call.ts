@@ -25,7 +25,7 @@ import type { WaitOptions } from "../../types.ts";
 import { causedBy, explain, mayHaveRun, reasonFor, withoutArguments } from "../errors.ts";
 import type { CallSpec } from "../resource_spec.ts";
 import { type Sender, SentCommand } from "../store/commands.ts";
-import { firedAt, type Moment, now, SILENCE } from "../times.ts";
+import { type Moment, notBefore, now, SILENCE } from "../times.ts";
 import { RetryPolicy } from "./retry_policy.ts";
 
 /** The object itself is the hook's `call`. */
@@ -52,7 +52,7 @@ export abstract class ServerCall<S extends CallSpec, A, T> implements Sender {
   /**
    * Set for the end of the pause, or of the sleep until its turn; while it asks, until observers are to see it wait.
    */
-  protected readonly timer: Timer = new Timer((at) => this.#onTimer(firedAt(at)), true);
+  protected readonly timer: Timer = new Timer((at) => this.#onTimer(notBefore(at)), true);
   #cancellation: CancelWatch | undefined;
   #resolve!: (result: T | undefined) => void;
   #reject!: (error: unknown) => void;

@@ -10,7 +10,7 @@ import { Timer } from "../../internal/timer.ts";
 import { codeOf, DataError } from "../errors.ts";
 import type { Renewal, Renewed, Store } from "../store/store.ts";
 import { SentCommand } from "../store/commands.ts";
-import { commandLimit, firedAt, LEAST_LIMIT, type Moment } from "../times.ts";
+import { commandLimit, LEAST_LIMIT, type Moment, notBefore } from "../times.ts";
 
 /** Leases in one command: few commands renew 10,000 leases, and none of them blocks the server. */
 const BATCH = 100;
@@ -39,7 +39,7 @@ export interface RenewableLease {
 export class LeaseRenewer {
   readonly #store: Store;
   readonly #leases = new Set<RenewableLease>();
-  readonly #timer = new Timer((at) => this.#checkAll(firedAt(at)));
+  readonly #timer = new Timer((due) => this.#checkAll(notBefore(due)));
   /** Whether each command may have keys of one name only. Set by the server's refusal if the client does not know. */
   #onePerCommand: boolean;
 

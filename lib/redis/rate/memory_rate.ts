@@ -32,7 +32,7 @@ interface Entry {
   readonly levels: Levels;
 }
 
-/** An entry that was givenBack off the list, with its starts of each budget. */
+/** An entry that was taken off the list, with its starts of each budget. */
 interface Call extends Entry {
   readonly starts: Starts;
 }
@@ -136,8 +136,8 @@ export class MemoryRate {
     if (!isKnown) {
       this.#levels = this.#levels.map((level, i) => {
         const { limit = 0, interval = 1 } = this.#budgets[i] ?? {};
-        const stillMissing = Math.max(0, (starts[i] ?? 0) - (this.#now - number) * limit / interval);
-        return { ...level, missing: Math.max(0, level.missing - stillMissing) };
+        const unrefilled = Math.max(0, (starts[i] ?? 0) - (this.#now - number) * limit / interval);
+        return { ...level, missing: Math.max(0, level.missing - unrefilled) };
       });
     }
     this.#putBack(calls.slice(isKnown ? 1 : 0));

@@ -136,7 +136,7 @@ return { 1, at - now, number }
 
 /**
  * ARGV[2]: the number of the call, and then its permits. Returns 1, or 0 if there is nothing to give back any more. A
- * start without an entry gives a bucket what surely is still missing (`stillMissing`); the order of numbers
+ * start without an entry gives a bucket what surely is still missing (`unrefilled`); the order of numbers
  * shows whether it runs twice.
  */
 export const giveBack: Script = script(`${preamble}${lua.searchFunctions}
@@ -150,8 +150,8 @@ if k and k > ${REWRITTEN} then
 else
   local calls = cut(k or after(now))
   for i = 1, k and 0 or n do
-    local stillMissing = max(0, permits[i] - (now - number) * limits[i] / -spans[i])
-    levels[3 * i - 1] = max(0, levels[3 * i - 1] - stillMissing)
+    local unrefilled = max(0, permits[i] - (now - number) * limits[i] / -spans[i])
+    levels[3 * i - 1] = max(0, levels[3 * i - 1] - unrefilled)
   end
   putBack(calls, k and 2 or 1, 0)
   flush()

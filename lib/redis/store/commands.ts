@@ -13,7 +13,7 @@ import { onCancel } from "../../internal/cancellation.ts";
 import { Timer } from "../../internal/timer.ts";
 import { clockInForce } from "../../internal/timers.ts";
 import type { Backend } from "../clients/backend.ts";
-import { firedAt, type Moment, moment, now, SILENCE } from "../times.ts";
+import { type Moment, moment, notBefore, now, SILENCE } from "../times.ts";
 
 /** The caller of a command. */
 export interface Sender {
@@ -131,7 +131,7 @@ export class Commands {
       this.#wasBlocked = true;
       this.#heardAt = now();
     }
-    afterReading(() => this.#endOverdue(firedAt(at)));
+    afterReading(() => this.#endOverdue(notBefore(at)));
   }
 
   /** @param timesOut Whether to call `timeOut` of senders whose time is out, rather than `unanswered`. */

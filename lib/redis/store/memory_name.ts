@@ -11,7 +11,7 @@
 import { exposeState } from "../../internal/state.ts";
 import { Timer } from "../../internal/timer.ts";
 import { callerOf, type Inspection, type Waiter } from "../inspect.ts";
-import { firedAt, IDLE_KEPT, now } from "../times.ts";
+import { IDLE_KEPT, notBefore, now } from "../times.ts";
 import type { AcquireAnswer, AcquireRequest, Prior, Renewal, Renewed } from "./store.ts";
 
 /** Upper bound of fences in µs (the year 2112), so that fences stay safe integers even with a fake clock. */
@@ -42,7 +42,7 @@ export class MemoryName {
   /** The limit of the last grant. */
   #limit = 0;
   /** Set to the first end of a lease while there are waiters. */
-  readonly #timer = new Timer((endsAt) => this.#expire(firedAt(endsAt)));
+  readonly #timer = new Timer((endsAt) => this.#expire(notBefore(endsAt)));
   #fence = 0;
   /** The time until which it is kept without holders. */
   #keptUntil = 0;

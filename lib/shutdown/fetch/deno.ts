@@ -74,7 +74,7 @@ function sendInPieces(response: Response, whole: string | Uint8Array, call: Call
 }
 
 /** Deno's internal fields are named by symbols that all responses share; found in the first response that has them. */
-let lazyBodyField: symbol | undefined;
+let originalBodyField: symbol | undefined;
 let responseField: symbol | undefined;
 
 /**
@@ -82,8 +82,8 @@ let responseField: symbol | undefined;
  * a stream, which is slow. Without these fields, streams are cut only by the end of the process.
  */
 function bodyOf(response: Response): ReadableStream | string | Uint8Array | undefined {
-  lazyBodyField ??= symbolOf(response, "lazy static body");
-  const lazy = valueOf(response, lazyBodyField);
+  originalBodyField ??= symbolOf(response, "lazy static body");
+  const lazy = valueOf(response, originalBodyField);
   if (isWholeBody(lazy)) return lazy;
   responseField ??= symbolOf(response, "response");
   const { body } = Object(valueOf(response, responseField)) as { body?: { streamOrStatic?: unknown } | null };
