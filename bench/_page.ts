@@ -33,7 +33,7 @@ const SIZES: Readonly<Record<string, string>> = {
   "`Pool`": "{ Pool }",
   "`RateLimiter`": "{ RateLimiter }",
   "`GracefulShutdown`": "{ GracefulShutdown }",
-  "everything local": "*",
+  "the whole main entry": "*",
 };
 
 /** The page with the parts between comments such as `<!-- size -->` and `<!-- /size -->` written anew. */

@@ -18,7 +18,7 @@ function deno(...args: string[]): void {
 /** The home page shows what an import and loading cost. */
 function guide(): void {
   const kB = (imports: string) => `${(size(imports) / 1000).toFixed(1)} kB`;
-  const sizes = `No dependencies. Lock alone ${kB("{ Lock }")}, everything local ${kB("*")}, minified and gzipped.`;
+  const sizes = `No dependencies. Lock alone ${kB("{ Lock }")}, the whole main entry ${kB("*")}, minified and gzipped.`;
   const load =
     /Loading [^(]*(?= \()/.exec(readFileSync("README.md", "utf8").replaceAll("`", "").replaceAll(/\s+/g, " "))![0];
   Deno.env.set("INTERLOCK_SIZES", `${sizes} ${load}.`);
