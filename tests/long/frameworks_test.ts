@@ -177,10 +177,10 @@ async function interrupted(name: string, turns: number): Promise<{ code: number 
 
 /** With the run-time, it also checks that no connection is closed unread. */
 function check(name: string, { tally, code, exit }: FrameworkOutcome, on?: RuntimeName): void {
-  const { whole, refused, closedKept, closedNew, wrong, failures, longest, lateness } = tally;
+  const { whole, refused, closedKept, closedNew, wrong, failures, lateness } = tally;
   console.log(
     `${name}: ${whole.length} answered, ${closedKept} + ${closedNew} closed unread (kept + new), ` +
-      `longest request ${Math.round(longest)} ms, exit after ${Math.round(exit)} ms, ${JSON.stringify(failures)}`,
+      `exit after ${Math.round(exit)} ms, ${JSON.stringify(failures)}`,
   );
   assert.deepEqual(wrong, {}, "lost or answered wrongly");
   assert.equal(refused, 0, "answered 503");

@@ -1,6 +1,5 @@
 /** GracefulShutdown: clean-up steps, and what was cut by force. */
 import assert from "node:assert/strict";
-import process from "node:process";
 import { TimeoutError } from "../../mod.ts";
 import { runProgram } from "../_program.ts";
 import { test } from "../_test.ts";
@@ -21,16 +20,6 @@ test("GracefulShutdown: what is left when the grace time is over is cut and list
   assert.ok(shutdown.forced.aborted);
   assert.ok(shutdown.forced.reason instanceof TimeoutError);
   assert.equal(shutdown.forced.reason.message, "Cannot drain: not done after 20 ms");
-});
-
-test("GracefulShutdown: once it is finished, the end of the process is an ordinary one", async () => {
-  const before = process.listenerCount("exit");
-  const shutdown = quiet();
-  shutdown.track(new Promise<void>((resolve) => shutdown.signal.addEventListener("abort", () => resolve())));
-  shutdown.request();
-  assert.equal(process.listenerCount("exit"), before + 1);
-  assert.equal((await shutdown.finished).ok, true);
-  assert.equal(process.listenerCount("exit"), before);
 });
 
 test("GracefulShutdown: no grace at all, and grace without end", async () => {

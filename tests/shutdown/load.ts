@@ -31,8 +31,6 @@ export interface Tally {
   wrong: Record<string, string>;
   /** How often each failure was seen, by method and status or error code: "POST 503", "GET ECONNRESET". */
   failures: Record<string, number>;
-  /** ms that the longest whole answer took. */
-  longest: number;
   /** ms that a whole answer took at most beyond its own time, with the routes `wait`: how slow the machine is. */
   lateness: number;
 }
@@ -72,7 +70,6 @@ const tally: Tally = {
   closedKept: 0,
   wrong: {},
   failures: {},
-  longest: 0,
   lateness: 0,
 };
 const source = new Random(seed);
@@ -139,7 +136,6 @@ function judge(
 ): Result {
   if (statusCode === 200 && (job.isLive ? text.endsWith(job.expected) : text === job.expected)) {
     tally.whole.push(id);
-    if (!job.isLive) tally.longest = Math.max(tally.longest, took);
     const own = Number(/^\/wait\/(\d+)/.exec(job.path)?.[1] ?? took);
     tally.lateness = Math.max(tally.lateness, took - own);
     return "answered";
