@@ -87,7 +87,7 @@ export class Harness {
 
   async #worker(kind: Kind, more: Partial<Orders>): Promise<ChildProcess> {
     const worker = `${kind} ${this.#workers.length + 1}`;
-    const rest = { ttl: TTL, hold: HOLD, timeout: 8000, skew: 0, block: 0, clock: false, keys: 3, ...more };
+    const rest = { ttl: TTL, hold: HOLD, timeout: 8000, skew: 0, clock: false, ...more };
     const orders: Orders = { url: this.proxy.url, resource: this.#resourcePort, worker, kind, ...rest };
     const flags = "Deno" in globalThis
       ? ["run", "--quiet", "-A", "--no-check"]

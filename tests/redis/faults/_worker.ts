@@ -36,18 +36,16 @@ export interface Orders {
   readonly timeout: number;
   /** Milliseconds by which its wall clock is wrong. */
   readonly skew: number;
-  /** Milliseconds for which it blocks its event loop in its first hold; 0 for never. */
-  readonly block: number;
   /** Whether the server's clock can be set. */
   readonly clock: boolean;
-  /** The number of keys that it uses in turn. */
-  readonly keys: number;
 }
 
 export type Kind = "lock" | "semaphore" | "keyed" | "reader" | "writer" | "planted" | "adopted" | "starter";
 
 const orders = JSON.parse(process.argv[2]!) as Orders;
 const { ttl, hold, timeout, worker } = orders;
+/** The number of keys that a keyed one uses in turn. */
+const KEYS = 3;
 
 const wallClock = Date.now;
 Date.now = () => wallClock() + orders.skew;
@@ -116,7 +114,7 @@ async function adopted(options: WaitOptions): Promise<Lease> {
 const acquire: Record<Exclude<Kind, "starter">, (options: WaitOptions) => Promise<Lease>> = {
   lock: (options) => lock.acquire(options),
   semaphore: (options) => semaphore.acquire(options),
-  keyed: (options) => keyed.acquire(`key ${turn++ % orders.keys}`, options),
+  keyed: (options) => keyed.acquire(`key ${turn++ % KEYS}`, options),
   reader: (options) => rw.reader.acquire(options),
   writer: (options) => rw.writer.acquire(options),
   planted,
@@ -142,7 +140,7 @@ async function startOnce(): Promise<void> {
 
 /** The resource that it enters: one for each key. */
 function place(): string {
-  return orders.kind === "keyed" ? `key ${(turn - 1) % orders.keys}` : "shared";
+  return orders.kind === "keyed" ? `key ${(turn - 1) % KEYS}` : "shared";
 }
 
 async function visit(): Promise<void> {
@@ -178,7 +176,6 @@ async function use(lease: Lease, waited: number): Promise<void> {
   };
   if (good().good === 0) return void await lease.release();
   await report({ say: "enter", name, fence, weight, waited, ...good() });
-  if (orders.block > 0 && turn++ === 0) blockFor(orders.block);
   for (let left = hold; left > 0 && lease.held; left -= 5) {
     await report({ say: "write", name, fence, weight, ...good() });
     await sleep(5);
@@ -192,10 +189,6 @@ async function use(lease: Lease, waited: number): Promise<void> {
   });
   if (released === true && !held) complaints.push("released what was lost");
   if (aborts > 1) complaints.push("the signal aborted twice");
-}
-
-function blockFor(ms: number): void {
-  for (const end = performance.now() + ms; performance.now() < end;);
 }
 
 let over = false;

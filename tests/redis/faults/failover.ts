@@ -7,114 +7,61 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { ioRedis, RedisLock } from "../../../lib/redis/mod.ts";
-import { bodies, type MakeBody } from "../_bodies.ts";
-import { closeIo, connectNode, subscribed, until } from "../_clients.ts";
+import { closeIo, until } from "../_clients.ts";
 import { findServer } from "../_find_server.ts";
 import { freePort } from "../../_ports.ts";
 import { Server } from "../_server.ts";
 import { type Harness, type Scenario, TTL } from "./_harness.ts";
-import { History } from "./_history.ts";
-import { FaultProxy } from "./_proxy.ts";
 import type { Kind } from "./_worker.ts";
 import { Wire } from "../_wire.ts";
 
-const OPTIONS = { ttl: 3 * TTL };
-
 /** A second server that follows the scenario's own, for as long as `fn` runs. */
 async function withReplica(harness: Harness, fn: (replica: Server) => Promise<void>): Promise<void> {
-  await using replica = await Server.start("--replicaof", "127.0.0.1", String(harness.server.port));
-  await inStep(harness.server);
+  const { server } = harness;
+  await using replica = await Server.start("--replicaof", "127.0.0.1", String(server.port));
+  await until(async () => /slave0:.*state=online.*lag=[01]/.test(String(await server.send("INFO", "replication"))));
   await fn(replica);
 }
 
-async function inStep(primary: Server): Promise<void> {
-  await until(async () => /slave0:.*state=online.*lag=[01]/.test(String(await primary.send("INFO", "replication"))));
+/** Waits until the replica has become the primary; a Sentinel closes the connections to it meanwhile. */
+async function isPrimary(replica: Server): Promise<void> {
+  await until(async () => /role:master/.test(String(await replica.send("INFO", "replication").catch(() => ""))));
 }
 
-/** Promotes the replica as an operator does: it has received all writes, and the address now leads to it. */
-async function takeOver(harness: Harness, replica: Server, address: FaultProxy): Promise<void> {
-  await harness.server.send("WAIT", 1, 1000);
-  await replica.send("REPLICAOF", "NO", "ONE");
-  await harness.server.send("REPLICAOF", "127.0.0.1", replica.port);
-  address.redirect(replica.port);
-  await inStep(replica);
-}
-
-async function waiters(server: Server, count: number): Promise<void> {
-  await until(async () => {
-    const [key] = await server.send("KEYS", "interlock:*:queue") as string[];
-    return key !== undefined && Number(await server.send("ZCARD", key)) >= count;
-  });
-}
-
-/**
- * The holder's commands go to the new primary; the waiters stay on the old one, which is a replica now and delivers
- * published messages. Then their commands move, too, and their subscriptions must follow.
- */
-async function stuckSubscribers(harness: Harness, make: MakeBody): Promise<void> {
-  const address = await FaultProxy.start(harness.server.port);
-  const releasing = await connectNode(address.url);
-  await withReplica(harness, async (replica) => {
-    const history = new History(harness);
-    const first = make(releasing.backend, OPTIONS).held;
-    const clients = await Promise.all([1, 2, 3].map(() => harness.connect()));
-    const others = clients.map(({ backend }) => make(backend, OPTIONS).held);
-    const round = async (name: string, server: Server, before?: () => Promise<void>) => {
-      const holder = await history.enter(name, first, { timeout: 20_000 });
-      const queue: Promise<void>[] = [];
-      for (const [i, body] of others.entries()) {
-        queue.push(history.visit(`${name} ${i}`, body, { timeout: 20_000 }));
-        await waiters(server, i + 1);
-      }
-      await subscribed(server, others.length);
-      await before?.();
-      const start = performance.now();
-      await history.leave(name, holder);
-      if (before !== undefined) {
-        harness.proxy.redirect(replica.port);
-        harness.proxy.cut("commands");
-      }
-      await Promise.all(queue);
-      return performance.now() - start;
-    };
-    await round("warm", harness.server);
-    await round("taken over", harness.server, async () => {
-      await takeOver(harness, replica, address);
-      address.cut("all");
-    });
-    await round("after", replica);
-    const took = await round("healed", replica);
-    harness.must(took < 500, `three hand-offs took ${Math.round(took)} ms after the subscriptions healed`);
-  });
-  await releasing.close();
-  await address[Symbol.asyncDispose]();
-}
-
-/** Workers go on while servers take over from each other, by FAILOVER and by a kill. */
-async function workersThrough(
-  harness: Harness,
+/** Workers go on while a replica takes over. Its keys are no part of the check. */
+function workersThrough(
   kind: Kind,
-  fail: (replica: Server) => Promise<void>,
-): Promise<void> {
-  await withReplica(harness, async (replica) => {
-    await harness.workers(4, kind);
-    await harness.entries(20);
-    await fail(replica);
-    await harness.recover(20);
-    await harness.stop();
-    await replica.send("FLUSHALL"); // its keys are no part of the check
-  });
+  fail: (harness: Harness, replica: Server) => Promise<unknown>,
+): Scenario["run"] {
+  return (harness) =>
+    withReplica(harness, async (replica) => {
+      await harness.workers(4, kind);
+      await harness.entries(20);
+      await fail(harness, replica);
+      await harness.recover(20);
+      await harness.stop();
+      await replica.send("FLUSHALL");
+    });
 }
 
 /** The primary is killed, and its replica takes over. */
-export function primaryKilled(harness: Harness, kind: Kind): Promise<void> {
-  return workersThrough(harness, kind, async (replica) => {
-    await harness.server.kill();
-    await replica.send("REPLICAOF", "NO", "ONE");
-    harness.proxy.redirect(replica.port);
-    await sleep(TTL); // the grants of the old primary expire
-    await harness.server.start(); // for the checks at the end
-  });
+async function primaryKilled({ server, proxy }: Harness, replica: Server): Promise<void> {
+  await server.kill();
+  await replica.send("REPLICAOF", "NO", "ONE");
+  proxy.redirect(replica.port);
+  await sleep(TTL); // the grants of the old primary expire
+  await server.start(); // for the checks at the end
+}
+
+/** Acquires and releases until `over`, and judges the tokens: the last writes may be missing. */
+async function visits(harness: Harness, lock: RedisLock, tokens: Set<number>, over: () => boolean): Promise<void> {
+  while (!over()) {
+    await lock.run(({ fencingToken }) => {
+      harness.figures.acquisitions++;
+      harness.must(!tokens.has(fencingToken), `the token ${fencingToken} was given twice`);
+      tokens.add(fencingToken);
+    }, { timeout: 20_000 }).catch(() => sleep(20));
+  }
 }
 
 /** A Sentinel finds the primary dead and makes its replica the new one; clients that ask the Sentinel follow. */
@@ -131,23 +78,20 @@ async function bySentinel(harness: Harness): Promise<void> {
     );
     for (const client of clients) client.on("error", () => {});
     try {
-      const history = new History(harness, Infinity); // the last writes may be missing: only tokens are judged
+      const tokens = new Set<number>();
       let over = false;
-      const visits = clients.map(async (client, i) => {
-        const lock = new RedisLock(ioRedis(client), "sentinel", { ttl: TTL });
-        while (!over) await history.visit(`client ${i}`, lock, { timeout: 20_000 }).catch(() => sleep(20));
-      });
+      const loops = clients.map((client) =>
+        visits(harness, new RedisLock(ioRedis(client), "sentinel", { ttl: TTL }), tokens, () => over)
+      );
       await harness.entries(50);
       const wire = await Wire.connect(port);
       await until(async () => (await wire.send("SENTINEL", "REPLICAS", "orders") as unknown[]).length === 1);
       await wire.close();
       await harness.server.kill();
-      // The Sentinel closes the connections of a server that it makes the primary, this one too.
-      const role = () => replica.send("INFO", "replication").catch(() => "");
-      await until(async () => /role:master/.test(String(await role())));
+      await isPrimary(replica);
       await harness.recover(50);
       over = true;
-      await Promise.all(visits);
+      await Promise.all(loops);
     } finally {
       // A client between two attempts never reports that it has ended.
       for (const client of clients) await Promise.race([closeIo(client), sleep(2000)]);
@@ -158,26 +102,22 @@ async function bySentinel(harness: Harness): Promise<void> {
   });
 }
 
+/** All of these may lose the last writes. */
 export const failover: readonly Scenario[] = [
-  ...(["lock", "semaphore", "writer"] as const).map((name): Scenario => ({
-    name: `a replica takes over, subscribers stay on the old server: ${name}`,
-    run: (harness) => stuckSubscribers(harness, bodies[name]),
-  })),
   {
     name: "FAILOVER to a replica behind the same address",
     lossy: true,
-    run: (harness) =>
-      workersThrough(harness, "lock", async (replica) => {
-        await harness.server.send("FAILOVER", "TO", "127.0.0.1", replica.port, "TIMEOUT", 2000);
-        await until(async () => /role:master/.test(String(await replica.send("INFO", "replication"))));
-        harness.proxy.redirect(replica.port);
-        harness.proxy.cut("commands");
-      }),
+    run: workersThrough("lock", async ({ server, proxy }, replica) => {
+      await server.send("FAILOVER", "TO", "127.0.0.1", replica.port, "TIMEOUT", 2000);
+      await isPrimary(replica);
+      proxy.redirect(replica.port);
+      proxy.cut("commands");
+    }),
   },
   { name: "a Sentinel makes a replica the primary", lossy: true, run: bySentinel },
-  {
-    name: "the primary is killed, its replica takes over",
-    lossy: true, // the last writes may be missing
-    run: (harness) => primaryKilled(harness, "lock"),
-  },
+  ...(["lock", "starter"] as const).map((kind): Scenario => ({
+    name: `the primary is killed, its replica takes over: ${kind}`,
+    lossy: true,
+    run: workersThrough(kind, primaryKilled),
+  })),
 ];

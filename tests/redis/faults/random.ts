@@ -21,11 +21,36 @@ interface Fault {
   run(harness: Harness, workers: ChildProcess[]): Promise<unknown>;
 }
 
+/** The commands by which the server begins and ends to refuse what it is sent. */
+const refusals: Readonly<Record<string, readonly [begin: string, end: string]>> = {
+  "a replica, which refuses to write": ["REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"],
+  "scripts forbidden": ["ACL SETUSER default -evalsha -eval", "ACL SETUSER default +evalsha +eval"],
+  "out of memory": ["CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"],
+};
+
 /** None of these loses data, or stops a holder for as long as its lease, so there must never be two holders. */
 const faults: readonly Fault[] = [
   { name: "cut all", run: ({ proxy }) => Promise.resolve(proxy.cut("all")) },
   { name: "cut commands", run: ({ proxy }) => Promise.resolve(proxy.cut("commands")) },
   { name: "cut subscribers", run: ({ proxy }) => Promise.resolve(proxy.cut("subscribers")) },
+  ...(["both", "requests", "replies"] as const).map((direction): Fault => ({
+    name: `half-open: ${direction}`,
+    run: async ({ proxy, random }) => {
+      proxy.freeze("all", direction);
+      await sleep(random.below(2 * TTL));
+      proxy.thaw();
+      proxy.cut("all"); // the clients' keep-alive would detect it much later
+    },
+  })),
+  ...Object.entries(refusals).map(([name, [begin, end]]): Fault => ({
+    name,
+    everywhere: true,
+    run: async ({ server, random }) => {
+      await server.send(...begin.split(" "));
+      await sleep(random.below(2 * TTL));
+      await server.send(...end.split(" "));
+    },
+  })),
   { name: "lose a request", run: ({ proxy }) => Promise.resolve(proxy.cutNext("before")) },
   { name: "lose an answer", run: ({ proxy }) => Promise.resolve(proxy.cutNext("after")) },
   { name: "flush scripts", run: ({ server }) => server.send("SCRIPT", "FLUSH") },
@@ -115,6 +140,7 @@ async function round(harness: Harness, all: readonly Kind[]): Promise<void> {
       ttl: random.pick([TTL, 2 * TTL]),
       hold: random.below(40),
       timeout: 4000 + random.below(8000),
+      skew: random.pick([0, 3_600_000, -3_600_000]),
     };
     workers.push(...await harness.workers(1, kind, orders));
   };

@@ -1,9 +1,9 @@
 /**
  * Leases that end otherwise than their holder or the waiters expect, over the real scripts and under a fake clock: the
- * server's clock is set back, a lease is shortened, answers are lost.
+ * server's clock is set back, a process crashes, a lease is shortened, answers are lost.
  */
 import assert from "node:assert/strict";
-import { LeaseLostError } from "../../../lib/redis/mod.ts";
+import { type Lease, LeaseLostError, RedisRwLock, RedisSemaphore } from "../../../lib/redis/mod.ts";
 import type { Script } from "../../../lib/redis/scripts/script.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks, watch } from "../../_tools.ts";
@@ -51,7 +51,24 @@ class Deaf extends NetworkClient {
   }
 }
 
+/** In ms: the ttl of a holder that crashes, that of the waiter behind it, and when this one arrives. */
+const CRASHES = [[800, 30_000, 0], [5000, 60_000, 4500], [30_000, 9000, 21_500]] as const;
+/** The most by which a crash delays a waiter beyond a ttl, and the time of a few commands on this network. */
+const DELAY = 250 + 50;
+
 for (const [name, make] of Object.entries(bodies)) {
+  test(`${name}: a holder that crashes delays the next one by the rest of its lease, whatever the ttl of that`, () =>
+    onNetwork(Network, async ({ network, pass, value }) => {
+      for (const [holds, waits, arrives] of CRASHES) {
+        const dying = new NetworkClient(network);
+        await value(make(dying, { ttl: holds, renew: false }).acquire());
+        dying.dead = true;
+        await pass(arrives);
+        const next = await value(make(new NetworkClient(network), { ttl: waits }).acquire(), holds - arrives + DELAY);
+        assert.equal(await value(next.release()), true);
+      }
+    }));
+
   test(`clock set back by 600 s: a ${name} that was renewed, and whose holder crashes, delays the next one by one ttl`, () =>
     onNetwork(Shifted, async ({ network, pass }) => {
       const dying = new NetworkClient(network);
@@ -110,5 +127,43 @@ for (const [name, make] of Object.entries(bodies)) {
       assert.deepEqual([both, lease.held, lease.signal.aborted, next.value?.held], [0, false, true, true]);
       assert.ok(extended.reason instanceof LeaseLostError);
       void next.value!.release();
+    }));
+}
+
+/** Those that fit beside a holder, and those that do not. */
+const crowds: Record<string, (client: NetworkClient, ttl: number) => Record<"small" | "large", () => Promise<Lease>>> =
+  {
+    "read-write lock": (client, ttl) => {
+      const { reader, writer } = new RedisRwLock(client, "a", { ttl });
+      return { small: () => reader.acquire(), large: () => writer.acquire() };
+    },
+    semaphore: (client, ttl) => {
+      const semaphore = new RedisSemaphore(client, "a", 4, { ttl });
+      return { small: () => semaphore.acquire(), large: () => semaphore.acquire({ permits: 4 }) };
+    },
+  };
+
+for (const [name, make] of Object.entries(crowds)) {
+  test(`${name}: a waiter that does not fit and crashes delays those behind it by its ttl`, () =>
+    onNetwork(Network, async ({ network, pass, value }) => {
+      const ours = make(new NetworkClient(network), 30_000);
+      for (const isBehind of [false, true]) { // a living one that does not fit either
+        const holder = await value(ours.small());
+        const before = isBehind ? ours.large() : undefined;
+        await pass(100);
+        const dying = new NetworkClient(network);
+        make(dying, ttl).large().catch(() => {});
+        await pass(100);
+        const after = ours.small();
+        await pass(100);
+        dying.dead = true;
+        await pass(1);
+        if (before !== undefined) {
+          await value(holder.release());
+          await value((await value(before)).release());
+        }
+        await value((await value(after, ttl + DELAY)).release());
+        await value(holder.release());
+      }
     }));
 }
