@@ -1,6 +1,6 @@
 /**
  * `deno run -A bench/redis_instructions.ts [WORD…]`: the instructions of a redis-server for one operation, counted by
- * valgrind's callgrind: the same on a busy machine, where times are not. The client is a bare socket. Only the rows with
+ * valgrind's callgrind: the same on a busy machine, where times are not. The client is a bare connection of ioredis. Only the rows with
  * all words.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import type { Redis } from "ioredis";
 import type { Quota } from "../lib/internal/start_log.ts";
 import { keysOf, rateKeysOf, settingsOf } from "../lib/redis/options.ts";
 import { EVERYTHING } from "../lib/redis/rw_lock.ts";
@@ -17,7 +18,7 @@ import type { StoredResource } from "../lib/redis/store/store.ts";
 import { findServer } from "../tests/redis/_find_server.ts";
 import { freePort } from "../tests/_ports.ts";
 import { command } from "../tests/redis/model/_command.ts";
-import { Wire } from "../tests/redis/_wire.ts";
+import { connectBare } from "../tests/redis/_wire.ts";
 
 const KEYS = 50;
 const ROUNDS = 8;
@@ -54,17 +55,12 @@ class CountedServer {
   readonly #folder: string;
   #dumps = 0;
 
-  private constructor(child: ChildProcess, folder: string, wire: Wire) {
+  private constructor(child: ChildProcess, folder: string, client: Redis) {
     this.#child = child;
     this.#folder = folder;
-    const run = async (...parts: (string | number)[]) => {
-      return await wire.send(...parts).catch((error: Error) => {
-        throw new Error(error.message.slice(1)); // without its dash
-      });
-    };
     this.store = new RedisStore({
-      evalsha: (sha, keys, args) => run("EVALSHA", sha, keys.length, ...keys, ...args),
-      eval: (source, keys, args) => run("EVAL", source, keys.length, ...keys, ...args),
+      evalsha: (sha, keys, args) => client.call("EVALSHA", sha, keys.length, ...keys, ...args),
+      eval: (source, keys, args) => client.call("EVAL", source, keys.length, ...keys, ...args),
     });
   }
 
@@ -76,8 +72,7 @@ class CountedServer {
     const child = spawn("valgrind", [...valgrind, findServer()!, ...options], { stdio: "ignore" });
     const server = new CountedServer(child, folder, await connect(port));
     const subscriber = await connect(port);
-    subscriber.onPush = () => {};
-    await subscriber.send("SUBSCRIBE", channelsOf("interlock:") + server.store.ids.process);
+    await subscriber.subscribe(channelsOf("interlock:") + server.store.ids.process);
     return server;
   }
 
@@ -118,10 +113,10 @@ class CountedServer {
   }
 }
 
-async function connect(port: number): Promise<Wire> {
+async function connect(port: number): Promise<Redis> {
   for (;;) {
-    const wire = await Wire.connect(port).catch(() => undefined);
-    if (wire !== undefined) return wire;
+    const client = await connectBare(port).catch(() => undefined);
+    if (client !== undefined) return client;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -9,7 +9,6 @@ import {
   type BunRedisClient,
   denoRedis,
   ioRedis,
-  type IoRedisClient,
   nodeRedis,
   type NodeRedisClient,
 } from "../../lib/redis/mod.ts";
@@ -17,8 +16,9 @@ import { aroundAll, runtime, test } from "../_test.ts";
 import { ending, until } from "../_tools.ts";
 import { DenoRedisDouble } from "./clients/_deno_redis_double.ts";
 import { Server } from "./_server.ts";
+import { closeIo } from "./_wire.ts";
 
-export { ending, until };
+export { closeIo, ending, until };
 
 /** A connected client. */
 export interface Connected {
@@ -67,17 +67,6 @@ export async function useIo(client: IoClient): Promise<Connected> {
   return { backend: ioRedis(client), close: () => closeIo(client) };
 }
 
-/** Closes a client of ioredis and waits until it is. */
-export async function closeIo(
-  client: Pick<IoRedisClient, "status"> & { once(event: "end", fn: () => void): unknown; disconnect(): void },
-): Promise<void> {
-  if (client.status === "end") return;
-  const isBetween = client.status === "reconnecting"; // between two attempts it ends without an event
-  const ended = new Promise<void>((resolve) => client.once("end", resolve));
-  client.disconnect();
-  if (!isBetween) await ended;
-}
-
 async function connectBun(url: string): Promise<Connected> {
   const bun = "bun"; // a variable, so that no other run-time resolves it
   const { RedisClient } = await import(bun) as { RedisClient: new (url: string) => BunRedisClient };
@@ -92,15 +81,15 @@ async function connectBun(url: string): Promise<Connected> {
   };
 }
 
-async function connectDouble(url: string, push: boolean): Promise<Connected> {
+async function connectDouble(url: string): Promise<Connected> {
   const port = Number(new URL(url).port);
   const client = await DenoRedisDouble.connect(port);
-  const subscriber = push ? await DenoRedisDouble.connect(port) : undefined;
+  const subscriber = await DenoRedisDouble.connect(port);
   return {
     backend: denoRedis(client, subscriber),
     close: async () => {
       await client.close();
-      await subscriber?.close();
+      await subscriber.close();
     },
   };
 }
@@ -111,12 +100,9 @@ export const clients: readonly Client[] = [
   { name: "redis 5", connect: (url) => useNode(createClient5({ url })) },
   { name: "ioredis 6", connect: (url) => useIo(new IoRedis6(url, { lazyConnect: true })) },
   { name: "ioredis 5", connect: (url) => useIo(new IoRedis5(url, { lazyConnect: true })) },
-  { name: "@db/redis (double)", connect: (url) => connectDouble(url, true) },
+  { name: "@db/redis (double)", connect: connectDouble },
   ...(runtime === "bun" ? [{ name: "Bun", connect: connectBun }] : []),
 ];
-
-/** A client that cannot subscribe. */
-export const noPushClient: Client = { name: "@db/redis without push", connect: (url) => connectDouble(url, false) };
 
 /** The server and the clients of one test. */
 export interface Setup {

@@ -8,10 +8,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import type { Redis } from "ioredis";
 import { freePort } from "../_ports.ts";
 import { PASSWORD } from "../_secrets.ts";
 import { findServer } from "./_find_server.ts";
-import { Wire } from "./_wire.ts";
+import { closeIo, connectBare } from "./_wire.ts";
 
 /** Commands that change a server beyond its data. */
 const CHANGES = /^(ACL SETUSER default|CONFIG SET|REPLICAOF|SHUTDOWN|FAILOVER|CLIENT PAUSE)\b/i;
@@ -22,7 +23,7 @@ export class Server implements AsyncDisposable {
   readonly #folder = mkdtempSync(join(tmpdir(), "interlock-redis-"));
   #child: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
-  #wire: Wire | undefined;
+  #wire: Redis | undefined;
   #isLent = false;
 
   private constructor(port: number, args: readonly string[]) {
@@ -109,27 +110,23 @@ export class Server implements AsyncDisposable {
 
   /** The id of the process that answers at the port: it may be the server of another test. */
   async #answeredBy(): Promise<number> {
-    await this.#wire?.close();
-    this.#wire = await Wire.connect(this.port);
-    // Rejects while it loads its data. NOAUTH is a reply, too.
-    await this.#wire.send("PING").catch((error: Error) => {
-      if (!error.message.startsWith("-NOAUTH")) throw error;
-    });
     // Not over the fixture's own connection, which stays that of the default user.
-    const asTests = await Wire.connect(this.port);
+    const asTests = await connectBare(this.port);
     try {
-      await asTests.send("AUTH", "tests", PASSWORD);
-      return Number(/^process_id:(\d+)/m.exec(String(await asTests.send("INFO", "server")))?.[1]);
+      await asTests.call("AUTH", "tests", PASSWORD);
+      await asTests.call("PING"); // rejects while it loads its data
+      return Number(/^process_id:(\d+)/m.exec(String(await asTests.call("INFO", "server")))?.[1]);
     } finally {
-      await asTests.close();
+      await closeIo(asTests);
     }
   }
 
   /** Sends a command over the fixture's own connection. */
   async send(...parts: (string | number)[]): Promise<unknown> {
     if (CHANGES.test(parts.join(" "))) this.#mayChange();
-    if (this.#wire === undefined || this.#wire.closed) this.#wire = await Wire.connect(this.port);
-    return await this.#wire.send(...parts);
+    if (this.#wire?.status !== "ready") this.#wire = await connectBare(this.port);
+    const [name = "", ...args] = parts.map(String);
+    return await this.#wire.call(name, ...args);
   }
 
   /** How many commands of these names the server has run so far. */
@@ -180,7 +177,7 @@ export class Server implements AsyncDisposable {
   }
 
   async #hangUp(): Promise<void> {
-    await this.#wire?.close();
+    if (this.#wire !== undefined) await closeIo(this.#wire);
     this.#wire = undefined;
   }
 

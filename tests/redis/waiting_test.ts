@@ -1,8 +1,7 @@
 /** Waiting in the queue: order, hand-over, and waiters that are dead, unreachable or cancelled. */
 import assert from "node:assert/strict";
-import { type Backend, RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
-import { deferred } from "../_tools.ts";
-import { eachClient, noPushClient, redisTest, until } from "./_clients.ts";
+import { RedisLock, RedisRwLock, RedisSemaphore } from "../../lib/redis/mod.ts";
+import { eachClient, redisTest, until } from "./_clients.ts";
 
 eachClient("two processes take turns, two commands each", async ({ server, backend, connect }) => {
   const options = { ttl: 3_600_000 }; // a slow machine needs no heartbeat
@@ -114,50 +113,6 @@ redisTest("an idle name is kept for a minute", async ({ server, backend }) => {
   }
 });
 
-redisTest("a hand-off that overtakes the reply with the position is not lost", async ({ backend, connect }) => {
-  const direct = await connect();
-  const { promise, resolve: open } = deferred();
-  let gate = Promise.resolve();
-  let calls = 0;
-  let messages = 0;
-  const slow: Backend = {
-    ...direct,
-    subscribe: (channel, onMessage, ...rest) =>
-      direct.subscribe!(channel, (message) => {
-        onMessage(message);
-        messages++;
-      }, ...rest),
-    evalsha: async (...args) => {
-      calls++;
-      const answer = direct.evalsha(...args);
-      await gate;
-      return await answer;
-    },
-  };
-  const mine = new RedisLock(backend, "a");
-  const theirs = new RedisLock(slow, "a");
-  const untilQueued = () => until(async () => (await mine.inspect()).waiters.length === 1);
-
-  const first = await mine.acquire();
-  const warm = theirs.acquire(); // so that it is subscribed already
-  await untilQueued();
-  await first.release();
-  await (await warm).release();
-
-  const second = await mine.acquire();
-  gate = promise;
-  calls = messages = 0;
-  const waiting = theirs.acquire();
-  await untilQueued();
-  await second.release();
-  await until(() => messages > 0); // the reply is still held back
-  open();
-  const lease = await waiting;
-  assert.equal(calls, 1); // no further command was needed
-  assert.equal(lease.held, true);
-  assert.equal(await lease.release(), true);
-});
-
 redisTest("a caller without the right to publish can still release", async ({ server, backend }) => {
   const lock = new RedisLock(backend, "a", { ttl: 3000 });
   const first = await lock.acquire();
@@ -168,16 +123,3 @@ redisTest("a caller without the right to publish can still release", async ({ se
   await server.send("ACL", "SETUSER", "default", "+publish");
   assert.equal(await (await second).release(), true);
 }, { isAlone: true });
-
-redisTest("every key of a name that is waited for has a time to live", async ({ server, backend }) => {
-  for (const body of [new RedisLock(backend, "a", { ttl: 1500 }), new RedisSemaphore(backend, "a", 1, { ttl: 1500 })]) {
-    const lease = await body.acquire();
-    const next = body.acquire();
-    await until(async () => (await body.inspect()).waiting === 1);
-    for (const key of await server.send("KEYS", "*") as string[]) {
-      assert.ok(Number(await server.send("PTTL", key)) > 0, key);
-    }
-    await lease.release();
-    await (await next).release();
-  }
-}, { client: noPushClient }); // with push, its second question would set them

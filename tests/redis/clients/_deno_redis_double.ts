@@ -3,8 +3,9 @@
  * matters: one command after the other, errors with the leading dash of the protocol, a subscription on a connection
  * of its own, with one receiving loop.
  */
+import type { Redis } from "ioredis";
 import type { DenoRedisClient, DenoRedisSubscriber, DenoRedisSubscription } from "../../../lib/redis/mod.ts";
-import { Wire } from "../_wire.ts";
+import { closeIo, connectBare } from "../_wire.ts";
 
 export interface Message {
   readonly channel: string;
@@ -24,46 +25,48 @@ export function subscriptionOf(
 }
 
 export class DenoRedisDouble implements DenoRedisClient, DenoRedisSubscriber {
-  readonly #wire: Wire;
+  readonly #client: Redis;
   #last: Promise<unknown> = Promise.resolve();
   readonly #closing: (() => void)[] = [];
 
-  private constructor(wire: Wire) {
-    this.#wire = wire;
+  private constructor(client: Redis) {
+    this.#client = client;
   }
 
   static async connect(port: number): Promise<DenoRedisDouble> {
-    return new DenoRedisDouble(await Wire.connect(port));
+    return new DenoRedisDouble(await connectBare(port));
   }
 
   get isClosed(): boolean {
-    return this.#wire.closed;
+    return this.#client.status === "end";
   }
 
   evalsha(sha: string, keys: string[], args: string[]): Promise<unknown> {
-    return this.#send("EVALSHA", sha, keys.length, ...keys, ...args);
+    return this.#send("EVALSHA", sha, keys, args);
   }
 
   eval(script: string, keys: string[], args: string[]): Promise<unknown> {
-    return this.#send("EVAL", script, keys.length, ...keys, ...args);
+    return this.#send("EVAL", script, keys, args);
   }
 
-  #send(...parts: (string | number)[]): Promise<unknown> {
-    const reply = this.#last.catch(() => {}).then(() => this.#wire.send(...parts));
-    this.#last = reply;
-    return reply;
+  #send(name: string, script: string, keys: string[], args: string[]): Promise<unknown> {
+    const reply = this.#last.catch(() => {}).then(() => this.#client.call(name, script, keys.length, ...keys, ...args));
+    this.#last = reply.catch((error: Error) => Promise.reject(new Error(`-${error.message}`)));
+    return this.#last;
   }
 
   async subscribe(channel: string): Promise<DenoRedisSubscription> {
-    await this.#wire.send("SUBSCRIBE", channel);
-    const wire = this.#wire;
+    const client = this.#client;
+    await client.subscribe(channel);
     const messages = new ReadableStream<Message>({
       start(controller) {
-        wire.onPush = ([, from, text]) => controller.enqueue({ channel: String(from), message: String(text) });
-        void wire.ended.then(() => controller.close());
+        client.on("message", (channel, message) => controller.enqueue({ channel, message }));
+        client.once("end", () => controller.close());
       },
     });
-    return subscriptionOf(messages, (command, other) => wire.send(command, other));
+    const send = (command: "SUBSCRIBE" | "UNSUBSCRIBE", other: string) =>
+      command === "SUBSCRIBE" ? client.subscribe(other) : client.unsubscribe(other);
+    return subscriptionOf(messages, send);
   }
 
   addEventListener(type: "connect" | "close" | "end", listener: () => void): void {
@@ -73,7 +76,7 @@ export class DenoRedisDouble implements DenoRedisClient, DenoRedisSubscriber {
   removeEventListener(): void {}
 
   async close(): Promise<void> {
-    await this.#wire.close();
+    await closeIo(this.#client);
     for (const listener of this.#closing) listener();
   }
 }

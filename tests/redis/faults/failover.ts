@@ -13,7 +13,7 @@ import { freePort } from "../../_ports.ts";
 import { Server } from "../_server.ts";
 import { type Harness, type Scenario, TTL } from "./_harness.ts";
 import type { Kind } from "./_worker.ts";
-import { Wire } from "../_wire.ts";
+import { connectBare } from "../_wire.ts";
 
 /** A second server that follows the scenario's own, for as long as `fn` runs. */
 async function withReplica(harness: Harness, fn: (replica: Server) => Promise<void>): Promise<void> {
@@ -84,9 +84,9 @@ async function bySentinel(harness: Harness): Promise<void> {
         visits(harness, new RedisLock(ioRedis(client), "sentinel", { ttl: TTL }), tokens, () => over)
       );
       await harness.entries(50);
-      const wire = await Wire.connect(port);
-      await until(async () => (await wire.send("SENTINEL", "REPLICAS", "orders") as unknown[]).length === 1);
-      await wire.close();
+      const asking = await connectBare(port);
+      await until(async () => (await asking.call("SENTINEL", "REPLICAS", "orders") as unknown[]).length === 1);
+      await closeIo(asking);
       await harness.server.kill();
       await isPrimary(replica);
       await harness.recover(50);
