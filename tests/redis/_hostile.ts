@@ -1,6 +1,6 @@
 /**
  * Random bytes in every key of every body, by a seed. What a round asserts: each call ends with a RedisError or as it
- * should, nothing is granted beside what is held, and calls for other names go on.
+ * should, and nothing is granted beside what is held.
  *
  * Bytes that this module itself might have written are left out: who may write the keys is trusted with their meaning.
  */
@@ -10,102 +10,66 @@ import {
   type Lease,
   LeaseLostError,
   RedisError,
-  RedisKeyedMutex,
-  RedisLock,
   RedisRateLimiter,
-  RedisRwLock,
-  RedisSemaphore,
   TimeoutError,
   type WaitOptions,
 } from "../../lib/redis/mod.ts";
-import type { Acquirable } from "../../lib/types.ts";
-import { Random } from "../_tools.ts";
+import { Random, watch } from "../_tools.ts";
 import { keysOf, type Kind, rateKeysOf } from "../../lib/redis/options.ts";
+import { bodies, type MakeBody } from "./_bodies.ts";
 import { type Setup, until } from "./_clients.ts";
 
 /** Milliseconds in which all calls of a round have to end. */
 const MOST = 10_000;
 
-/** One name of a body: something holds it or has used it up, something waits, and others ask. */
+/** One name of a body: a caller holds all there is, or has used it up, and others ask. */
 interface Subject {
-  /** Takes all there is; returns what its holder calls while its data is spoilt, and its release. */
-  take(): Promise<{ calls: (() => Promise<unknown>)[]; release: () => Promise<unknown> }>;
-  /** Waits; resolves once it was granted. */
-  wait(signal: AbortSignal): Promise<unknown>;
-  /** Calls that must be granted nothing. */
-  readonly asks: readonly (() => Promise<unknown>)[];
-  /** Calls that grant nothing. */
-  readonly looks: readonly (() => Promise<unknown>)[];
+  take(): Promise<Lease | void>;
+  acquire(options: WaitOptions): Promise<unknown>;
+  tryAcquire(): Promise<unknown>;
+  look(): Promise<unknown>;
 }
 
 export interface HostileBody {
   readonly name: string;
-  /** The start of its keys, and the ends of those that it has while something waits. */
   readonly kind: Kind;
+  /** The ends of the keys that it has while there is a waiter. */
   readonly ends: readonly string[];
-  make(backend: Backend, name: string): Subject;
+  make(backend: Backend, prefix: string): Subject;
 }
 
-const OPTIONS = { ttl: 20_000, renew: false };
-
-/** What takes all of a body, what competes with it, and its `inspect`. */
-type Competitors = [first: Acquirable<Lease>, second: Acquirable<Lease, WaitOptions>, inspect: () => Promise<unknown>];
-
-/** A body with leases. */
-function leasedBody(name: string, kind: Kind, of: (backend: Backend, name: string) => Competitors): HostileBody {
-  const make: HostileBody["make"] = (...args) => {
-    const [first, second, inspect] = of(...args);
+/** A body with leases, of which `first` takes all and `second` competes with it. */
+function leasedBody(name: string, kind: Kind, first: MakeBody, second = first): HostileBody {
+  const make = (backend: Backend, prefix: string) => {
+    const options = { prefix, ttl: 20_000, renew: false };
+    const [{ held, inspect }, other] = [first(backend, options), second(backend, options)];
     return {
-      async take() {
-        const held = await first.acquire();
-        return { calls: [() => held.verify(), () => held.extend(20_000)], release: () => held.release() };
-      },
-      wait: (signal) => second.acquire({ signal }).then((lease) => lease.release()),
-      asks: [async () => await second.tryAcquire(), () => second.acquire({ timeout: 30 })],
-      looks: [inspect],
+      take: () => held.acquire(),
+      acquire: (options: WaitOptions) => other.held.acquire(options),
+      tryAcquire: async () => await other.held.tryAcquire(),
+      look: inspect,
     };
   };
   return { name, kind, ends: ["", ":queue", ":lives"], make };
 }
 
 export const hostileBodies: readonly HostileBody[] = [
-  leasedBody("RedisLock", "lock", (backend, name) => {
-    const lock = new RedisLock(backend, name, OPTIONS);
-    return [lock, lock, () => lock.inspect()];
-  }),
-  leasedBody("RedisSemaphore", "semaphore", (backend, name) => {
-    const semaphore = new RedisSemaphore(backend, name, 1, OPTIONS);
-    return [semaphore, semaphore, () => semaphore.inspect()];
-  }),
-  leasedBody("RedisKeyedMutex", "keyed", (backend, name) => {
-    const mutex = new RedisKeyedMutex(backend, OPTIONS);
-    return [mutex.at(name), mutex.at(name), () => mutex.inspect(name)];
-  }),
-  leasedBody("RedisRwLock, a writer against a reader", "rw", (backend, name) => {
-    const rw = new RedisRwLock(backend, name, OPTIONS);
-    return [rw.reader, rw.writer, () => rw.inspect()];
-  }),
-  leasedBody("RedisRwLock, a reader against a writer", "rw", (backend, name) => {
-    const rw = new RedisRwLock(backend, name, OPTIONS);
-    return [rw.writer, rw.reader, () => rw.inspect()];
-  }),
+  leasedBody("RedisLock", "lock", bodies.lock),
+  leasedBody("RedisSemaphore", "semaphore", bodies.semaphore),
+  leasedBody("RedisKeyedMutex", "keyed", bodies.key),
+  leasedBody("RedisRwLock, a writer against a reader", "rw", bodies.reader, bodies.writer),
+  leasedBody("RedisRwLock, a reader against a writer", "rw", bodies.writer, bodies.reader),
   {
     name: "RedisRateLimiter",
     kind: "rate",
     ends: ["", ":starts"],
-    make(backend, name) {
-      const limiter = new RedisRateLimiter(backend, name, 2, 60_000);
+    make(backend, prefix) {
+      const limiter = new RedisRateLimiter(backend, "a", 2, 60_000, { prefix });
       return {
-        take: async () => {
-          await limiter.acquire({ permits: 2 });
-          return { calls: [], release: () => Promise.resolve() };
-        },
-        wait: (signal) => limiter.acquire({ signal }),
-        asks: [
-          async () => await limiter.tryAcquire() || undefined,
-          () => limiter.acquire({ timeout: 30 }).then(() => true),
-        ],
-        looks: [() => limiter.retryAfter()],
+        take: () => limiter.acquire({ permits: 2 }),
+        acquire: (options) => limiter.acquire(options).then(() => true),
+        tryAcquire: async () => await limiter.tryAcquire() || undefined,
+        look: () => limiter.retryAfter(),
       };
     },
   },
@@ -168,68 +132,45 @@ async function spoil(server: Setup["server"], key: string, random: Random): Prom
   await server.send("EVAL", SPOIL, 1, key, hex, ...choices);
 }
 
-/** Settles as the promise does, which has to be soon. */
-async function soon<T>(promise: Promise<T>, what: string): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} has not ended after ${MOST} ms`)), MOST);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Fails unless the call was granted nothing, for a reason that a caller understands; a busy machine may give no answer. */
-async function refused(call: () => Promise<unknown>, what: string): Promise<void> {
-  const value = await soon(call(), what).catch((error) => fine(error, what));
-  assert.equal(value, undefined, `${what}: granted beside what is held`);
-}
-
-function fine(error: unknown, what: string): undefined {
+/** Throws if a caller would not understand the error. */
+function understand(error: unknown): void {
   const known = error instanceof RedisError || error instanceof TimeoutError || error instanceof LeaseLostError;
   const isNamed = !(error instanceof RedisError) ||
-    / key (that begins with )?"interlock:|elsewhere, with |: Redis has not answered for /.test(error.message);
-  assert.ok(known && isNamed, `${what}: ${error instanceof Error ? error.stack : error}`);
+    / key (that begins with )?"[\d:]+(lock|semaphore|keyed|rw|rate):|elsewhere, with |: Redis has not answered for /
+      .test(error.message);
+  assert.ok(known && isNamed, error instanceof Error ? error.stack : String(error));
 }
 
 /** One name of one body, one of whose keys is spoilt while it is held and waited for. */
 async function round({ server, backend }: Setup, body: HostileBody, end: string, seed: number): Promise<void> {
-  const what = `${body.name}, ${end || "state"}, seed ${seed}`;
-  const { kind } = body;
-  const [state] = kind === "rate" ? rateKeysOf("interlock:", `${seed}`) : keysOf("interlock:", kind, `${seed}`);
-  const { take, wait, asks, looks } = body.make(backend, String(seed));
-  const { calls, release } = await take();
+  const { kind, ends, make } = body;
+  const prefix = `${seed}:`;
+  const [state] = kind === "rate" ? rateKeysOf(prefix, "a") : keysOf(prefix, kind, "a");
+  const { take, acquire, tryAcquire, look } = make(backend, prefix);
+  const held = await take();
   const controller = new AbortController();
-  let granted = false;
-  const waiting = wait(controller.signal).then(() => void (granted = true), (error) => fine(error, what));
-  const sign = kind === "rate" ? ["LLEN", `${state}:starts`, 2] as const : ["ZCARD", `${state}:queue`, 1] as const;
-  await until(async () => await server.send(sign[0], sign[1]) === sign[2]);
+  const waiting = watch(acquire({ signal: controller.signal }));
+  const [sign, count] = kind === "rate"
+    ? [["LLEN", `${state}:starts`], 2] as const
+    : [["ZCARD", `${state}:queue`], 1] as const;
+  await until(async () => await server.send(...sign) === count);
   await spoil(server, `${state}${end}`, new Random(seed));
-  await Promise.all([
-    ...asks.map((call) => refused(call, what)),
-    ...[...looks, ...calls].map((call) => soon(call(), what).catch((error) => fine(error, what))),
-  ]);
-  assert.equal(granted, false, `${what}: a waiter was granted beside what is held`);
-  await soon(release(), what).catch((error) => fine(error, what));
+  const asking = [tryAcquire(), acquire({ timeout: 30 })].map(watch);
+  const looking = [look, ...held ? [() => held.verify(), () => held.extend(20_000)] : []].map((call) => watch(call()));
+  await until(() => [...asking, ...looking].every(({ state }) => state !== "pending"), MOST);
+  assert.deepEqual(
+    [...asking, waiting].map(({ value }) => value),
+    [undefined, undefined, undefined],
+    "granted beside it",
+  );
+  await held?.release().catch(understand);
   controller.abort(new TimeoutError("over"));
-  await soon(waiting, what);
-  await server.send("DEL", ...body.ends.map((one) => state + one));
+  await until(() => waiting.state !== "pending", MOST);
+  for (const { state, reason } of [...asking, ...looking, waiting]) if (state === "rejected") understand(reason);
+  await server.send("DEL", ...ends.map((one) => state + one));
 }
 
-/** Takes and releases another lock until it is told to stop; returns how often. */
-async function goOn(backend: Backend, over: () => boolean): Promise<number> {
-  const lock = new RedisLock(backend, "bystander", OPTIONS);
-  let times = 0;
-  for (; !over(); times++) {
-    const lease = await lock.acquire({ timeout: MOST });
-    assert.equal(await lease.release(), true);
-  }
-  return times;
-}
-
-/** Runs rounds for each key of a body, `atOnce` of them at a time, while other calls go on. */
+/** Runs rounds for each key of a body, `atOnce` of them at a time. */
 export async function hostileRounds(
   setup: Setup,
   body: HostileBody,
@@ -237,18 +178,15 @@ export async function hostileRounds(
   seed: number,
   atOnce = 20,
 ): Promise<void> {
-  let over = false;
-  const others = goOn(setup.backend, () => over);
   const left = body.ends.flatMap((end, i) =>
     Array.from({ length: rounds }, (_, j) => ({ end, seed: seed + i * rounds + j }))
   );
   const failures: string[] = [];
   await Promise.all(Array.from({ length: atOnce }, async () => {
     for (let next = left.pop(); next !== undefined; next = left.pop()) {
-      await round(setup, body, next.end, next.seed).catch((error) => failures.push(String(error)));
+      const { end, seed } = next;
+      await round(setup, body, end, seed).catch((error) => failures.push(`${end || "state"}, seed ${seed}: ${error}`));
     }
   }));
-  over = true;
-  assert.ok(await others > 0);
   assert.deepEqual(failures, []);
 }

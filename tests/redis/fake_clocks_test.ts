@@ -107,17 +107,6 @@ underEachClock("a rate limit starts as many as it may, and the rest in their tur
   assert.equal(started(), 5);
 });
 
-test("a clock that comes and goes takes no lease of a store in memory from its holder", () =>
-  under(handMade, async (outer) => {
-    const backend = memoryBackend();
-    const lock = (name: string) => new RedisLock(backend, name, { ttl: 3000, renew: false });
-    await pass(outer, 60_000);
-    const lease = await lock("a").acquire();
-    await under(handMade, async () => void await (await lock("b").acquire()).release());
-    assert.equal(await lock("a").tryAcquire(), undefined);
-    assert.equal(await lease.release(), true);
-  }));
-
 onEachClock("starts on a clock that was ahead make no later call wait longer than an interval", async (make) => {
   const limiter = new RedisRateLimiter(memoryBackend(), "a", 1, 1000);
   await under(make, async (fake) => {
@@ -150,46 +139,6 @@ onEachClock("a call that sleeps on a clock that is gone starts ahead of the next
   });
 });
 
-onEachClock("calls that sleep on a clock that is gone wait side by side for their turns", async (make) => {
-  const limiter = new RedisRateLimiter(memoryBackend(), "a", 1, 1000);
-  await under(make, async () => {
-    await limiter.acquire();
-    for (let i = 0; i < 4; i++) void limiter.acquire();
-    await flushMicrotasks();
-  });
-  await under(handMade, async (fake) => {
-    const newcomer = watch(limiter.acquire());
-    await pass(fake, 4500);
-    assert.equal(newcomer.state, "pending");
-    await pass(fake, 2000);
-    assert.equal(newcomer.state, "fulfilled");
-  });
-});
-
-test("on a clock with parts of milliseconds, no timer that rounding makes early is set again and again", async () => {
-  for (let tenths = 0; tenths < 300; tenths++) {
-    await under(handMade, async (fake) => {
-      let timers = 0;
-      const set = setTimeout;
-      Object.assign(globalThis, { setTimeout: (...args: Parameters<typeof set>) => ++timers < 1000 && set(...args) });
-      fake.advance(tenths / 10);
-      const backend = memoryBackend();
-      const limiter = new RedisRateLimiter(backend, "a", 1, 1000);
-      const lease = await new RedisLock(backend, "a", { ttl: 3000 }).acquire();
-      await limiter.acquire();
-      fake.advance(0.1 * (tenths % 7));
-      const next = watch(limiter.acquire());
-      await flushMicrotasks();
-      for (let i = 0; i < 20; i++) {
-        fake.advance(500);
-        await flushMicrotasks();
-      }
-      assert.deepEqual([next.state, lease.held, timers < 1000], ["fulfilled", true, true], `${tenths} tenths`);
-      await lease.release();
-    });
-  }
-});
-
 test("queueMicrotask replaced: a store in memory hands over, and a start of then holds up no later one", async () => {
   const backend = memoryBackend();
   const limiter = new RedisRateLimiter(backend, "a", 2, 1);
@@ -205,19 +154,6 @@ test("queueMicrotask replaced: a store in memory hands over, and a start of then
   });
   for (let i = 0; i < 4; i++) await limiter.acquire({ timeout: 1000 });
 });
-
-underEachClock(
-  "turns of a rate limit that come within one turn of the event loop are all taken",
-  async (fake, clock) => {
-    const limiter = new RedisRateLimiter(memoryBackend(), `turns, ${clock}`, 1, 1000);
-    const starts = Array.from({ length: 4 }, () => watch(limiter.acquire()));
-    await flushMicrotasks();
-    // The mock timers of node:test count a timer that is set in a callback from the end of the tick: hence the last one.
-    for (const ms of [1001, 1001, 1001, 10]) fake.advance(ms);
-    for (let i = 0; i < 4; i++) await flushMicrotasks();
-    assert.deepEqual(starts.map(({ state }) => state), Array(4).fill("fulfilled"));
-  },
-);
 
 test("a waiter does not ask without end once a replaced clock that was ahead is gone", async () => {
   const lock = new RedisLock(memoryBackend(), "a");

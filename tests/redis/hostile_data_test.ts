@@ -71,27 +71,6 @@ redisTest("inspect names the key whose data is something else", async ({ server,
   await (await waiting).release();
 });
 
-redisTest("data of something else is named with its key", async ({ server, backend }) => {
-  await server.send("SET", "interlock:lock:3:{a}", "garbage");
-  await server.send("HSET", "interlock:semaphore:3:{a}", "field", "of something else");
-  for (
-    const [kind, body] of [["lock", new RedisLock(backend, "a")], [
-      "semaphore",
-      new RedisSemaphore(backend, "a", 2),
-    ]] as const
-  ) {
-    await assert.rejects(body.acquire(), (error) => {
-      return error instanceof RedisError && error.message.includes(`"interlock:${kind}:3:{a}"`);
-    });
-  }
-  await server.send(
-    "SET",
-    "interlock:lock:3:{b}",
-    `9999999999999999${"0".repeat(16)}-${" ".repeat(42)}${"0".repeat(16)}`,
-  );
-  await assert.rejects(new RedisLock(backend, "b").acquire(), RedisError);
-});
-
 redisTest("data of something else ends the renewal of no other lease", async ({ server, backend }) => {
   const options = { ttl: 3000 };
   const spoils = {

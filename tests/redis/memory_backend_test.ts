@@ -76,18 +76,6 @@ memoryTest("two calls are two servers; names, kinds and prefixes are apart", asy
   await Promise.all(leases.map((lease) => lease.release()));
 });
 
-memoryTest("a revoked hold ends with its next renewal, or when it is verified", async (time) => {
-  for (const renew of [true, false]) {
-    const lock = new RedisLock(memoryBackend(), "a", { renew });
-    const revoked = await lock.acquire();
-    assert.equal(await lock.forceRelease(), true);
-    assert.equal(revoked.held, true);
-    if (renew) await time.pass(10_100, 100);
-    else assert.equal(await revoked.verify(), false);
-    assert.deepEqual([revoked.held, revoked.signal.aborted], [false, true]);
-  }
-});
-
 memoryTest("a lease shows no state that can be written, and none as JSON", async () => {
   const lock = new RedisLock(memoryBackend(), "a");
   const lease = Object.freeze(await lock.acquire());

@@ -8,7 +8,6 @@ import { Redis } from "ioredis";
 import { createClient } from "redis";
 import {
   type Backend,
-  ioRedis,
   memoryBackend,
   nodeRedis,
   type NodeRedisClient,
@@ -18,7 +17,7 @@ import {
 import { Measurements } from "../diagnostics/_tools.ts";
 import { test } from "../_test.ts";
 import { FakeTime, flushMicrotasks } from "../_tools.ts";
-import { closeIo, ending, until } from "./_clients.ts";
+import { ending, until, useIo, useNode } from "./_clients.ts";
 import { Server } from "./_server.ts";
 import type { Command } from "./_command_of.ts";
 import { closable, computeDigests, nothing, queuedReply, scripted } from "./_scripted.ts";
@@ -256,40 +255,12 @@ for (const row of rows) {
   });
 }
 
-/** A raw client, for a command or a setting of the application's own. */
-const raw = {
-  "node-redis": async (url: string) => {
-    const client = createClient({ url });
-    client.on("error", () => {});
-    await client.connect();
-    const block = () => client.blPop("jobs", 0);
-    return { backend: nodeRedis(client), block, close: () => Promise.resolve(client.destroy()) };
-  },
-  ioredis: async (url: string) => {
-    const client = new Redis(url, { lazyConnect: true });
-    client.on("error", () => {});
-    await client.connect();
-    return { backend: ioRedis(client), block: () => client.blpop("jobs", 0), close: () => closeIo(client) };
-  },
+const connects = {
+  "node-redis": (url: string) => useNode(createClient({ url })),
+  ioredis: (url: string) => useIo(new Redis(url, { lazyConnect: true })),
 };
 
-for (const [name, connect] of Object.entries(raw)) {
-  test(`docs/running-redis.md: ${name} with a blocking command`, async () => {
-    await using server = await Server.start();
-    const client = await connect(server.url);
-    await using _ = ending(() => client.close());
-    const lock = new RedisLock(client.backend, "orders");
-    await (await lock.acquire()).release();
-    const blocking = client.block();
-    await assert.rejects(lock.acquire({ timeout: 300 }), (error: Error) => {
-      assert.match(chain(error), /Redis has not answered for/);
-      return error.name === "TimeoutError";
-    });
-    await server.send("RPUSH", "jobs", "one");
-    await blocking;
-    await (await lock.acquire()).release();
-  });
-
+for (const [name, connect] of Object.entries(connects)) {
   test(`docs/running-redis.md: ${name} after its password was changed`, async () => {
     await using server = await Server.start();
     await server.send("CONFIG", "SET", "requirepass", "old");

@@ -5,7 +5,6 @@ import { memoryBackend, RedisLock, RedisRateLimiter, RedisSemaphore } from "../.
 import { namespaceOf } from "../../lib/redis/namespace.ts";
 import { Ledger } from "../diagnostics/_ledger.ts";
 import { Measurements, Recording } from "../diagnostics/_tools.ts";
-import { test } from "../_test.ts";
 import { deferred, flushMicrotasks, rejectsWith } from "../_tools.ts";
 import { fakeTimeTest, nothing, scripted } from "./_scripted.ts";
 import { assertSoundNamespace } from "../sound/redis/namespace.ts";
@@ -118,24 +117,6 @@ fakeTimeTest("waits: a try of a taken resource has not waited, unless its comman
   assert.equal(await call, undefined);
   assert.deepEqual(recording.lines, ["wait redis-lock slow", "giveUp redis-lock slow timeout"]);
   assert.equal(recording.seen[1]!.waited, 150);
-});
-
-test("waits: an observer of the wait may cancel the call", async () => {
-  const controller = new AbortController();
-  using ledger = new Ledger();
-  using _ = observe({ wait: () => controller.abort("enough") });
-  const backend = {
-    evalsha: down,
-    eval: down,
-    get closed() {
-      return controller.signal.aborted;
-    },
-  };
-  await assert.rejects(
-    new RedisLock(backend, "orders").acquire({ signal: controller.signal }),
-    (reason) => reason === "enough",
-  );
-  ledger.assertSettled();
 });
 
 fakeTimeTest("waits: a call that an observer cancels as it is queued is left to no subscription", async () => {

@@ -139,6 +139,27 @@ fakeTimeTest("a message before the first answer does not put off the next comman
   await flushMicrotasks();
 });
 
+fakeTimeTest("a grant that overtakes the first answer is taken, and needs no further command", async (time) => {
+  const asked: string[] = [];
+  const answer = deferred<unknown>();
+  const { backend, push } = pushing((command, [member = ""]) => {
+    if (command === "acquire") return asked.push(member.slice(0, 21)) > 2 ? answer.promise : queuedReply();
+  });
+  const controller = new AbortController();
+  const waiter = assert.rejects(new RedisLock(backend, "a").acquire({ signal: controller.signal })); // it subscribes
+  await flushMicrotasks();
+  const call = watch(new RedisLock(backend, "b").acquire());
+  await flushMicrotasks();
+  push(`${asked.at(-1)} ${serverTime() + 1}`);
+  answer.resolve(queuedReply());
+  await flushMicrotasks();
+  assert.deepEqual([call.value?.held, asked.length], [true, 3]);
+  await call.value!.release();
+  controller.abort();
+  await waiter;
+  await time.pass(10_000, 100);
+});
+
 /** The second command, its answer, and when the grant arrives that answers the first one, whose limit is 3 s. */
 const LATE = [
   { what: "before the second command", grantAt: 3000, commands: 1, answer: nothing },

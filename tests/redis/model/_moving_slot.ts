@@ -3,9 +3,8 @@
  * runs where all of its keys are, and an access of a script to a key that is not there ends the script.
  */
 import type { Script } from "../../../lib/redis/scripts/script.ts";
-import { nothing } from "../_scripted.ts";
 import { KEYLESS, reply } from "./_lua.ts";
-import { Network, NetworkClient } from "./_network.ts";
+import { Network } from "./_network.ts";
 import { MemoryRedis } from "./_redis.ts";
 
 class Node extends MemoryRedis {
@@ -65,53 +64,5 @@ export class MovingSlot extends Network {
     const answer = reply(target, script, keys, args);
     source.published.push(...target.published.splice(0));
     return answer;
-  }
-}
-
-/** A client that sends a command again by itself while the slot is open, as ioredis does, and so keeps it for 3.2 s. */
-export class PatientClient extends NetworkClient {
-  override evalsha(sha: string, keys: string[], args: string[]): Promise<unknown> {
-    return this.#patiently(() => super.evalsha(sha, keys, args));
-  }
-
-  async #patiently(send: () => Promise<unknown>): Promise<unknown> {
-    for (let left = 16;; left--) {
-      try {
-        return await send();
-      } catch (error) {
-        const { message } = error as Error;
-        if (!message.startsWith("TRYAGAIN")) throw error;
-        if (left === 0) throw new Error(`Too many Cluster redirections. Last error: ReplyError: ${message}`);
-        await new Promise<void>((resolve) => setTimeout(resolve, 200));
-      }
-    }
-  }
-}
-
-/** A client that loses the first command of one script, or the answer to it. */
-export class LosingClient extends NetworkClient {
-  lost = false;
-  readonly #script: Script;
-  readonly #what: "command" | "answer";
-
-  constructor(network: Network, script: Script, what: "command" | "answer") {
-    super(network);
-    this.#script = script;
-    this.#what = what;
-  }
-
-  override evalsha(sha: string, keys: string[], args: string[]): Promise<unknown> {
-    return this.#send(sha === this.#script.sha && keys.length > 0, () => super.evalsha(sha, keys, args));
-  }
-
-  override eval(source: string, keys: string[], args: string[]): Promise<unknown> {
-    return this.#send(source === this.#script.source && keys.length > 0, () => super.eval(source, keys, args));
-  }
-
-  async #send(loses: boolean, send: () => Promise<unknown>): Promise<unknown> {
-    if (this.lost || !loses) return await send();
-    if (this.#what === "answer") await send(); // a refusal is not lost
-    this.lost = true;
-    return await nothing;
   }
 }

@@ -1,53 +1,44 @@
 /** A name whose slot of a cluster is open, and one whose keys move one by one, in every order. */
 import assert from "node:assert/strict";
-import { RedisLock, RedisSemaphore } from "../../../lib/redis/mod.ts";
+import { RedisLock } from "../../../lib/redis/mod.ts";
 import { NONE } from "../../../lib/redis/scripts/layout.ts";
 import { acquire, release } from "../../../lib/redis/scripts/state_machine.ts";
 import { TimeoutError } from "../../../mod.ts";
 import { test } from "../../_test.ts";
 import { watch } from "../../_tools.ts";
 import { nothing } from "../_scripted.ts";
-import { LosingClient, MovingSlot, PatientClient } from "./_moving_slot.ts";
+import { MovingSlot } from "./_moving_slot.ts";
 import { bodies, NetworkClient, onNetwork } from "./_network.ts";
 
 const ttl = 3000;
 const MOVING = /the slot of this name is being moved/;
 
-const clients: Readonly<Record<string, typeof NetworkClient>> = {
-  "a client": NetworkClient,
-  "a client that tries again itself": PatientClient,
-};
-
 for (const [name, make] of Object.entries(bodies)) {
   for (const waits of [false, true]) {
-    for (const [client, Client] of Object.entries(clients)) {
-      const what = `${name}${waits ? " with a waiter" : ""}, ${client}`;
-      test(`open slot: ${what}: a lease is renewed, extended, verified and released`, () =>
-        onNetwork(MovingSlot, async ({ network: slot, pass, value }) => {
-          const [here, there] = [new Client(slot), new Client(slot)];
-          const lease = await value(make(here, { ttl }).acquire());
-          const waiting = waits ? make(there, { ttl }).acquire({ timeout: 100 * ttl }) : undefined;
-          await pass(100);
-          slot.open();
-          await pass(3 * ttl);
-          assert.deepEqual([lease.held, lease.signal.aborted], [true, false]);
-          await value(lease.extend(2 * ttl), 2 * ttl);
-          assert.equal(await value(lease.verify()), true);
-          if (!waits) { // else all of its keys exist
-            await assert.rejects(
-              value(make(there, { ttl }).acquire({ timeout: ttl }), ttl + 10),
-              (error) =>
-                error instanceof TimeoutError && (Client === PatientClient || MOVING.test(String(error.cause))),
-            );
-          }
-          assert.equal(await value(lease.release(), ttl / 2), true);
-          await pass(3 * ttl);
-          slot.close();
-          const next = await value(waiting ?? make(there, { ttl }).acquire(), 2 * ttl);
-          assert.ok(next.fencingToken > lease.fencingToken);
-          assert.equal(await value(next.release()), true);
-        }));
-    }
+    test(`open slot: ${name}${waits ? " with a waiter" : ""}: a lease is renewed, extended, verified and released`, () =>
+      onNetwork(MovingSlot, async ({ network: slot, pass, value }) => {
+        const [here, there] = [new NetworkClient(slot), new NetworkClient(slot)];
+        const lease = await value(make(here, { ttl }).acquire());
+        const waiting = waits ? make(there, { ttl }).acquire({ timeout: 100 * ttl }) : undefined;
+        await pass(100);
+        slot.open();
+        await pass(3 * ttl);
+        assert.deepEqual([lease.held, lease.signal.aborted], [true, false]);
+        await value(lease.extend(2 * ttl), 2 * ttl);
+        assert.equal(await value(lease.verify()), true);
+        if (!waits) { // else all of its keys exist
+          await assert.rejects(
+            value(make(there, { ttl }).acquire({ timeout: ttl }), ttl + 10),
+            (error) => error instanceof TimeoutError && MOVING.test(String(error.cause)),
+          );
+        }
+        assert.equal(await value(lease.release(), ttl / 2), true);
+        await pass(3 * ttl);
+        slot.close();
+        const next = await value(waiting ?? make(there, { ttl }).acquire(), 2 * ttl);
+        assert.ok(next.fencingToken > lease.fencingToken);
+        assert.equal(await value(next.release()), true);
+      }));
   }
 }
 
@@ -65,9 +56,8 @@ for (const name of ["lock", "semaphore"]) {
     for (const order of orders(ends)) {
       for (let before = 0; before <= order.length; before++) {
         await onNetwork(MovingSlot, async ({ network: slot, pass, value }) => {
-          const Client = slot.random.pick(Object.values(clients));
-          const lease = await value(make(new Client(slot), { ttl }).acquire());
-          const waiting = make(new Client(slot), { ttl }).acquire({ timeout: 100 * ttl });
+          const lease = await value(make(new NetworkClient(slot), { ttl }).acquire());
+          const waiting = make(new NetworkClient(slot), { ttl }).acquire({ timeout: 100 * ttl });
           await pass(100);
           const keys = order.map((end) => slot.left.find((key) => key.endsWith(`}${end}`))!);
           slot.open();
@@ -92,26 +82,6 @@ for (const name of ["lock", "semaphore"]) {
   });
 }
 
-test("open slot: a release whose answer is lost resolves to true: lock", () =>
-  onNetwork(MovingSlot, async ({ network: slot, value }) => {
-    const client = new LosingClient(slot, release.lock, "answer");
-    const lease = await value(new RedisLock(client, "a", { ttl }).acquire());
-    slot.open();
-    assert.equal(await value(lease.release(), ttl), true);
-    assert.equal(client.lost, true);
-  }));
-
-test("open slot: a release whose answer is lost resolves to true: semaphore with another holder", () =>
-  onNetwork(MovingSlot, async ({ network: slot, value }) => {
-    const client = new LosingClient(slot, release.semaphore, "answer");
-    const lease = await value(new RedisSemaphore(client, "a", 2, { ttl }).acquire());
-    const other = await value(new RedisSemaphore(new NetworkClient(slot), "a", 2, { ttl }).acquire());
-    slot.open();
-    assert.equal(await value(lease.release(), ttl), true);
-    assert.equal(client.lost, true);
-    assert.equal(await value(other.release(), ttl), true);
-  }));
-
 test("open slot: a waiter that was cancelled leaves nothing that is granted later", () =>
   onNetwork(MovingSlot, async ({ network: slot, pass, value }) => {
     const make = () => new RedisLock(new NetworkClient(slot), "a", { ttl: 30_000 });
@@ -132,37 +102,44 @@ test("open slot: a waiter that was cancelled leaves nothing that is granted late
     await value((await value(waiting, 100)).release());
   }));
 
-for (const [name, Client] of Object.entries(clients)) {
-  test(`open slot: a hold whose call has ended is given back: ${name}`, () =>
-    onNetwork(MovingSlot, async ({ network: slot, pass, value }) => {
-      class Forgetful extends Client {
-        override async evalsha(sha: string, keys: string[], args: string[]): Promise<unknown> {
-          const answer = await super.evalsha(sha, keys, args);
-          const isGrant = sha === acquire.lock.sha && !Array.isArray(answer); // of a free lock
-          return isGrant ? await nothing : answer;
-        }
+type Command = Parameters<NetworkClient["evalsha"]>;
+
+test("open slot: a hold whose call has ended is given back", () =>
+  onNetwork(MovingSlot, async ({ network: slot, pass, value }) => {
+    class Forgetful extends NetworkClient {
+      override async evalsha(...command: Command): Promise<unknown> {
+        const answer = await super.evalsha(...command);
+        const isGrant = command[0] === acquire.lock.sha && !Array.isArray(answer); // of a free lock
+        return isGrant ? await nothing : answer;
       }
-      await value(new RedisLock(new NetworkClient(slot), "a", { ttl: 30_000 }).run(() => {}));
-      const call = watch(new RedisLock(new Forgetful(slot), "a", { ttl: 30_000 }).acquire({ timeout: 500 }));
-      const holder = () => String(slot.redis.call("GET", slot.left[0]!)).slice(17, 38);
-      await pass(400);
-      assert.notEqual(holder(), NONE);
-      slot.open();
-      await pass(5 * ttl);
-      assert.equal(call.state, "rejected");
-      assert.equal(holder(), NONE);
-      slot.close();
-    }));
-}
+    }
+    await value(new RedisLock(new NetworkClient(slot), "a", { ttl: 30_000 }).run(() => {}));
+    const call = watch(new RedisLock(new Forgetful(slot), "a", { ttl: 30_000 }).acquire({ timeout: 500 }));
+    const holder = () => String(slot.redis.call("GET", slot.left[0]!)).slice(17, 38);
+    await pass(400);
+    assert.notEqual(holder(), NONE);
+    slot.open();
+    await pass(5 * ttl);
+    assert.equal(call.state, "rejected");
+    assert.equal(holder(), NONE);
+    slot.close();
+  }));
 
 test("cluster: a release that is sent again grants the next waiter at once", () =>
   onNetwork(MovingSlot, async ({ network: slot, pass, value }) => {
+    let lost = false;
+    class Losing extends NetworkClient {
+      override async evalsha(...command: Command): Promise<unknown> {
+        if (lost || command[0] !== release.lock.sha) return await super.evalsha(...command);
+        lost = true;
+        return await nothing;
+      }
+    }
     const long = { ttl: 30_000 };
-    const client = new LosingClient(slot, release.lock, "command");
-    const lease = await value(new RedisLock(client, "a", long).acquire());
+    const lease = await value(new RedisLock(new Losing(slot), "a", long).acquire());
     const waiting = new RedisLock(new NetworkClient(slot), "a", long).acquire({ timeout: 60_000 });
     await pass(1000);
     assert.equal(await value(lease.release(), 6000), true);
-    assert.equal(client.lost, true);
+    assert.equal(lost, true);
     await value((await value(waiting, 100)).release());
   }));

@@ -257,27 +257,6 @@ test("a rate limit keeps starts for the longest interval in use", async () => {
   assert.deepEqual([(await long.start(-1)).remaining, (await brief.start(-1)).remaining], [22, 42]);
 });
 
-test("a start counts although all those before it have been dropped", async () => {
-  for (let offset = 0; offset < 8; offset++) { // one call in eight drops what is over
-    const { redis, start } = callerOf(windowOf(2, 100));
-    redis.now += offset;
-    for (let i = 0; i < 8; i++) await start(); // until 300
-    redis.now += 350_000;
-    await start(); // at 400
-    redis.now += 70_000;
-    const answers = [await start(0), await start(0)]; // at 420, when the first eight are over
-    assert.deepEqual(answers.map(({ number }) => number !== undefined), [true, false]);
-  }
-});
-
-test("a start that is given back twice takes none of another call with the same turn", async () => {
-  const { turn, wait, giveBack } = callerOf(windowOf(3, 10));
-  const turns: number[] = [];
-  for (let i = 0; i < 6; i++) turns.push(await turn());
-  for (let times = 0; times < 2; times++) await giveBack(turns[4]!);
-  assert.deepEqual([await wait(), await wait()], [10, 20]);
-});
-
 test("starts that are over keep no later start waiting once they are dropped", async () => {
   const { redis, start, stored } = callerOf(windowOf(10, 10));
   const waits: number[] = [];
