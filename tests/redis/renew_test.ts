@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { memoryBackend, RedisLock } from "../../lib/redis/mod.ts";
 import { test } from "../_test.ts";
-import { flushMicrotasks } from "../_tools.ts";
 import { fakeTimeTest, scripted } from "./_scripted.ts";
 import { Warnings } from "./_warnings.ts";
 
@@ -53,21 +52,6 @@ fakeTimeTest("renew: ms: a renewal that failed once and then passed is no reason
   const lease = await new RedisLock(backend, "a", { ttl: 3000, renew: 2500 }).acquire();
   await time.pass(6000, 50);
   assert.match(REASON(lease), /its ttl of 3000 ms is over, and it is not renewed \(renew: 2500\)$/);
-});
-
-fakeTimeTest("renew: true renews for as long as it is held, false never", async (time) => {
-  using _ = new Warnings();
-  const backend = memoryBackend();
-  const forever = await new RedisLock(backend, "a", { ttl: 300, renew: true }).acquire();
-  const never = await new RedisLock(backend, "b", { ttl: 300, renew: false }).acquire();
-  await time.pass(400, 10);
-  assert.deepEqual([forever.held, never.held], [true, false]);
-  assert.match(REASON(never), /its ttl of 300 ms is over, and it is not renewed \(renew: false\)$/);
-  await time.pass(60_000, 100);
-  assert.equal(forever.held, true);
-  assert.equal(await forever.release(), true);
-  await flushMicrotasks();
-  await time.pass(61_000, 1000);
 });
 
 test("renew: a number that is no time above 0 is a RangeError, another value a TypeError", () => {

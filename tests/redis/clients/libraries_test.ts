@@ -22,10 +22,17 @@ const sentinels = { name: "orders", sentinelRootNodes: [{ host: "127.0.0.1", por
 const refusal = (adapter: (client: never) => unknown, client: unknown, words: RegExp) =>
   assert.throws(() => adapter(client as never), (error) => error instanceof TypeError && words.test(error.message));
 
-test("adapters name the library of a client that is not theirs, and the adapter to use", async () => {
+test("adapters reject what is not their client, and name its library with the adapter to use", async () => {
   const io = [new Redis({ lazyConnect: true }), new Redis5({ lazyConnect: true })];
   const node = [createClient(), createClient5(), createCluster({ rootNodes: [] })];
+  const none = [null, 5, "redis://127.0.0.1", {}, methods("evalsha", "eval")];
   const cases: [(client: never) => unknown, unknown[], RegExp][] = [
+    [nodeRedis, none, /^client must be a client of npm:redis, got /],
+    [nodeRedis, [new URL("redis://localhost")], /, got an object \(URL\)/],
+    [ioRedis, none, /^client must be a client of npm:ioredis, got /],
+    [bunRedis, none, /^client must be a client of Bun \(RedisClient\), got /],
+    [denoRedis, none.slice(0, 4), /^client must be a client of jsr:@db\/redis, got /],
+    [(client) => denoRedis(deno as never, client), none, /^subscriber must be a client of jsr:@db\/redis, got /],
     [nodeRedis, io, /^client must be a client of npm:redis, got a client of npm:ioredis: use ioRedis\(client\)$/],
     [denoRedis, io, /of jsr:@db\/redis, got a client of npm:ioredis: use ioRedis\(client\)$/],
     [ioRedis, node, /^client must be a client of npm:ioredis, got a client of npm:redis: use nodeRedis\(client\)$/],

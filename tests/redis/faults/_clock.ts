@@ -9,22 +9,17 @@ import type { Server } from "../_server.ts";
 export const CLOCK = "test:clock";
 const READS = "local time = call('TIME')\n";
 
-/** Runs scripts with a clock that is ahead by this many seconds, an expression of Lua. */
-export function aheadBy(backend: Backend, seconds: (keys: readonly string[]) => string): Backend {
+/** Runs scripts with the clock that {@linkcode setClock} sets. */
+export function byClock(backend: Backend): Backend {
+  const shifts = `time[1] = string.format('%.0f', time[1] + (call('GET', '${CLOCK}') or 0))\n`;
   return {
     ...backend,
     evalsha: () => Promise.reject(new Error("NOSCRIPT")),
     eval: (source, keys, args) => {
       if (!source.includes(READS)) throw new Error("a script that reads the time in another way");
-      const shifts = `time[1] = string.format('%.0f', time[1] + (${seconds(keys)}))\n`;
       return backend.eval(source.replace(READS, READS + shifts), keys, args);
     },
   };
-}
-
-/** Runs scripts with the clock that {@linkcode setClock} sets. */
-export function byClock(backend: Backend): Backend {
-  return aheadBy(backend, () => `call('GET', '${CLOCK}') or 0`);
 }
 
 /** Sets the server's clock to this number of seconds ahead of the machine's; negative values are behind. */
