@@ -34,22 +34,6 @@ for (const [name, make] of Object.entries(bodies)) {
   });
 }
 
-redisTest("an adopted lease is renewed, and keeps its waiters waiting", async ({ backend, connect }) => {
-  const lock = new RedisLock(backend, "a", { ttl: 3000, renew: false });
-  const first = await lock.acquire();
-  const waiting = lock.acquire();
-  const other = new RedisLock(await connect(), "a", { ttl: 3000 });
-  const adopted = await other.adopt(first.id);
-  const { expiresAt } = adopted!;
-  assert.equal(await first.verify(), false);
-  await until(() => Date.now() > expiresAt || !adopted!.held);
-  assert.equal(adopted!.held, true);
-  await adopted!.release();
-  const next = await waiting;
-  assert.ok(next.fencingToken > adopted!.fencingToken);
-  await next.release();
-});
-
 for (const kind of ["lock", "semaphore"] as const) {
   const make = bodies[kind];
   redisTest(`a ${kind}: an adopter that ends delays the next waiter by its own ttl only`, async (setup) => {

@@ -2,13 +2,12 @@
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { Redis } from "ioredis";
-import { Redis as IoRedis5 } from "ioredis5";
 import { Cork } from "../../../lib/redis/clients/io_redis.ts";
 import { ioRedis, RedisLock } from "../../../lib/redis/mod.ts";
 import { test } from "../../_test.ts";
 import { flushMicrotasks } from "../../_tools.ts";
 import { sinon, under } from "../../internal/_fake_clocks.ts";
-import { type Client, closeIo, redisTest, until, useIo } from "../_clients.ts";
+import { closeIo, until } from "../_clients.ts";
 import { computeDigests } from "../_scripted.ts";
 import { fails, keepsListeners, knowsSubscriberFailure, subscribe, works } from "./_doubles.ts";
 
@@ -151,22 +150,6 @@ test("ioRedis: the adapter subscribes again after a reconnection, so no error of
   }
   assert.deepEqual([subscribed, gaps], [["channel", "channel", "channel"], 1]);
 });
-
-const unqueued = { lazyConnect: true, enableOfflineQueue: false };
-const clients: readonly Client[] = [
-  { name: "ioredis 6", connect: (url) => useIo(new Redis(url, unqueued)) },
-  { name: "ioredis 5", connect: (url) => useIo(new IoRedis5(url, unqueued)) },
-];
-
-for (const client of clients) {
-  redisTest(`${client.name}: a client without an offline queue subscribes all the same`, async (bench) => {
-    const heard: string[] = [];
-    const stop = await bench.backend.subscribe!("channel", (message) => heard.push(message), () => {});
-    assert.equal(await bench.server.send("PUBLISH", "channel", "hello"), 1);
-    await until(() => heard.length === 1);
-    await stop();
-  }, { client });
-}
 
 test("ioRedis: the failure of a subscribing connection is known until it is back", async () => {
   const own = new Double(works);
