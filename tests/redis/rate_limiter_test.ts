@@ -47,10 +47,14 @@ function assertWindows(begin: number, starts: readonly number[], limit: number, 
   }
 }
 
-/** Registers a test for a server and for memory. */
-function eachStore(name: string, fn: (backend: Backend) => Promise<void>): void {
-  redisTest(name, ({ backend }) => fn(backend));
-  test(`${name} (memory)`, () => withRunningTime(() => fn(memoryBackend())));
+/** Registers a test for a server and for memory; `connect` is one more client, as another process has. */
+function eachStore(name: string, fn: (backend: Backend, connect: () => Promise<Backend>) => Promise<void>): void {
+  redisTest(name, ({ backend, connect }) => fn(backend, connect));
+  test(`${name} (memory)`, () =>
+    withRunningTime(() => {
+      const backend = memoryBackend();
+      return fn(backend, () => Promise.resolve(backend));
+    }));
 }
 
 eachClient("RedisRateLimiter: no window has more starts than the limit, in order", async ({ backend }) => {
@@ -250,27 +254,18 @@ test("RedisRateLimiter: errors say what was called", async () => {
   await assert.rejects(limiter.penalty(), /^RedisError: Cannot penalize rate limiter "api"/);
 });
 
-/** Two processes with a limit of one start in a second, which one of them has made; a server for each call of `connect`. */
-function eachPair(
-  name: string,
-  fn: (one: RedisRateLimiter, other: RedisRateLimiter, starts: Starts) => Promise<void>,
-): void {
-  const run = async (...backends: [Backend, Backend]) => {
-    const [one, other] = backends.map((backend) => new RedisRateLimiter(backend, "crawl", 1, 1000));
-    await one!.acquire();
-    await fn(one!, other!, new Starts());
-  };
-  redisTest(name, async ({ backend, connect }) => await run(backend, await connect()));
-  test(`${name} (memory)`, () =>
-    withRunningTime(async () => {
-      const backend = memoryBackend();
-      await run(backend, backend);
-    }));
+/** Two processes with a limit of one start in a second, which one of them has made. */
+async function pairOf(...backends: [Backend, Backend]): Promise<[one: RedisRateLimiter, other: RedisRateLimiter]> {
+  const [one, other] = backends.map((backend) => new RedisRateLimiter(backend, "crawl", 1, 1000));
+  await one!.acquire();
+  return [one!, other!];
 }
 
-eachPair(
+eachStore(
   "RedisRateLimiter: calls that sleep while another process blocks start after it, in order",
-  async (one, other, starts) => {
+  async (backend, connect) => {
+    const [one, other] = await pairOf(backend, await connect());
+    const starts = new Starts();
     const calls: Promise<void>[] = [];
     for (const [limiter, name] of [[one, "a"], [other, "b"], [one, "c"]] as const) {
       calls.push(starts.call(limiter, name));
@@ -287,9 +282,10 @@ eachPair(
   },
 );
 
-eachPair(
+eachStore(
   "RedisRateLimiter: a call whose turn another process moves beyond its timeout uses nothing",
-  async (one, other) => {
+  async (backend, connect) => {
+    const [one, other] = await pairOf(backend, await connect());
     const call = one.acquire({ timeout: 2500 });
     await one.retryAfter(); // behind its command
     await other.block(60_000);
