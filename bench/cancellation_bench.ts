@@ -33,7 +33,7 @@ export const situations = await register([
       name: `cancelling, ${waiters!.toLocaleString("en")} waiters with ${
         signals === 1 ? "one signal" : "a signal each"
       }`,
-      row: waiters === 1000 ? "cancelling a wait by its own signal" : undefined,
+      row: waiters === 1000 ? "cancelling one waiting call, if each call has its own signal" : undefined,
       operations: waiters!,
       main: waiters === 10_000,
       ours: (lib) => {

@@ -36,7 +36,7 @@ export class Track {
   /** The waits and holds that have ended, the oldest first. */
   past: PastCall[] = [];
   /** When a short wait or hold was last left out of `past`. */
-  lastSkipped = -Infinity;
+  lastSkippedAt = -Infinity;
   /** When the last one that was kept has ended. */
   readonly #lastKept = { waits: -Infinity, holds: -Infinity };
 
@@ -54,7 +54,7 @@ export class Track {
   /** Adds a wait or hold that has ended to `past`, unless it is too short to be drawn apart. */
   keep(state: PastCall["state"], to: number, lasted: number, hasFailed = false): void {
     if (lasted < RESOLUTION && to - this.#lastKept[state] < RESOLUTION) {
-      this.lastSkipped = to;
+      this.lastSkippedAt = to;
       return;
     }
     this.#lastKept[state] = to;

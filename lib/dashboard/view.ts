@@ -123,7 +123,7 @@ function grantsHtml({ waiting, giveUps, losses }: Track): string {
 }
 
 function detailHtml(track: Track, now: number, width: number): string {
-  const isSampled = track.lastSkipped > now - SPAN;
+  const isSampled = track.lastSkippedAt > now - SPAN;
   const sampled = isSampled ? " Sampled: not every wait and hold below 0.1 s is drawn; the numbers count all." : "";
   const lists = callsHtml("Holders", "held", track.holds, now) + callsHtml("Waiters", "waited", track.waits, now);
   return `<h2>${escape(track.label)}</h2>` + timelineHtml(track, now, width) +

@@ -154,10 +154,10 @@ class Instruments implements Listener {
 
   giveUp({ waited, outcome }: GiveUpEvent, acquisition: Acquisition): void {
     const attributes = this.#attributesOf(acquisition.resource);
-    const withEnd = { ...attributes, "interlock.outcome": outcome };
+    const withOutcome = { ...attributes, "interlock.outcome": outcome };
     if (acquisition.hasWaited) this.#waiters.add(-1, attributes);
-    this.#giveUps.add(1, withEnd);
-    this.#waits.record(waited / 1000, withEnd);
+    this.#giveUps.add(1, withOutcome);
+    this.#waits.record(waited / 1000, withOutcome);
   }
 
   failRenewal(resource: Resource): void {
@@ -167,7 +167,7 @@ class Instruments implements Listener {
   release({ held, outcome }: ReleaseEvent, acquisition: Acquisition): void {
     const attributes = this.#attributesOf(acquisition.resource);
     this.#holders.add(-1, attributes);
-    const withEnd = outcome === undefined ? attributes : { ...attributes, "interlock.outcome": outcome };
-    this.#holds.record(held / 1000, withEnd);
+    const withOutcome = outcome === undefined ? attributes : { ...attributes, "interlock.outcome": outcome };
+    this.#holds.record(held / 1000, withOutcome);
   }
 }

@@ -61,9 +61,9 @@ class Recorder implements Trace, Listener {
   dropped = 0;
   readonly #limit: number;
   readonly #listening: Disposable;
-  /** In the order in which they ended. Once full it is a ring whose oldest slice is at #oldest. */
+  /** In the order in which they ended. Once full it is a ring whose oldest slice is at #oldestIndex. */
   readonly #slices: Slice[] = [];
-  #oldest = 0;
+  #oldestIndex = 0;
   /** The id of the hold that was released last in each group, and of the hold whose release caused each hold. */
   readonly #lastReleases = new WeakMap<Group, number>();
   readonly #causes = new WeakMap<Acquisition, number | undefined>();
@@ -92,7 +92,7 @@ class Recorder implements Trace, Listener {
   }
 
   toJSON(): TraceJson {
-    const ended = [...this.#slices.slice(this.#oldest), ...this.#slices.slice(0, this.#oldest)];
+    const ended = [...this.#slices.slice(this.#oldestIndex), ...this.#slices.slice(0, this.#oldestIndex)];
     return drawTrace([...ended, ...(this.#openAtEnd ?? this.#open())], this.dropped);
   }
 
@@ -103,8 +103,8 @@ class Recorder implements Trace, Listener {
 
   #keep(slice: Slice): void {
     if (this.#slices.length < this.#limit) return void this.#slices.push(slice);
-    this.#slices[this.#oldest] = slice;
-    this.#oldest = (this.#oldest + 1) % this.#limit;
+    this.#slices[this.#oldestIndex] = slice;
+    this.#oldestIndex = (this.#oldestIndex + 1) % this.#limit;
     this.dropped++;
   }
 

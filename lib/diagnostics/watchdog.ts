@@ -123,7 +123,7 @@ class Watcher implements Listener, Watchdog {
   /** False once it is disposed of, which `report` may do. */
   #isOn = true;
   /** Places that were already reported. */
-  readonly #wrongReleases = new Set<string>();
+  readonly #reportedPlaces = new Set<string>();
 
   constructor(limits: Limits, sites: boolean, rejects: boolean, report: Report) {
     this.#limits = limits;
@@ -146,8 +146,8 @@ class Watcher implements Listener, Watchdog {
 
   wrongRelease(release: WrongRelease): void {
     const place = `${release.origin.site} ${release.hold.thing.label}`;
-    if (!this.#isOn || this.#wrongReleases.has(place) || this.#wrongReleases.size === MOST_PLACES) return;
-    this.#wrongReleases.add(place);
+    if (!this.#isOn || this.#reportedPlaces.has(place) || this.#reportedPlaces.size === MOST_PLACES) return;
+    this.#reportedPlaces.add(place);
     this.#reportAll([wrongReleaseFinding(release, performance.now())]);
   }
 

@@ -113,7 +113,7 @@ export const LINGER = 1000;
 export const SUBSCRIBER_NOTICES = 500;
 
 /** Minimum time from a subscription that failed to the next one. */
-export const SUBSCRIPTIONS_APART = 500;
+export const RESUBSCRIBE_AFTER = 500;
 
 // Leases.
 

@@ -17,7 +17,7 @@ import { TimeoutError } from "../errors.ts";
 /** Runs the sequence; resolves to the report. Up to the first pause, it runs in the caller's own turn. */
 export async function runSequence(state: ShutdownState, reason: unknown): Promise<ShutdownReport> {
   const { grace, delay } = state.settings;
-  const started = performance.now();
+  const startedAt = performance.now();
   const graceTimer = onCancel({ timeout: grace }, () => {
     const reason = new TimeoutError(`Cannot drain: not done after ${grace} ms`);
     force(state, reason, `the end of grace, ${grace} ms after the signal`);
@@ -49,7 +49,7 @@ export async function runSequence(state: ShutdownState, reason: unknown): Promis
   warnIfItStays();
   for (const undo of state.atEnd) undo(); // last, because from here on a signal has its default effect
   state.phase = "finished";
-  const elapsed = performance.now() - started;
+  const elapsed = performance.now() - startedAt;
   return report({ reason: state.signal.reason, remaining: state.remaining, elapsed, errors: [...state.errors] });
 }
 

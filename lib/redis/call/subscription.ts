@@ -12,7 +12,7 @@ import { exposeState } from "../../internal/state.ts";
 import { Timer } from "../../internal/timer.ts";
 import { codeOf, messageOf } from "../errors.ts";
 import type { Store, Unsubscribe } from "../store/store.ts";
-import { GAP_SPREAD, LINGER, LONGEST_COMMAND, now, SUBSCRIPTIONS_APART, UNSUBSCRIBED_AFTER } from "../times.ts";
+import { GAP_SPREAD, LINGER, LONGEST_COMMAND, now, RESUBSCRIBE_AFTER, UNSUBSCRIBED_AFTER } from "../times.ts";
 
 /** A waiter to notify. */
 export interface Listener {
@@ -101,7 +101,7 @@ export class Subscription {
     if (time - this.#unsubscribedSince < UNSUBSCRIBED_AFTER) return;
     this.#overdueAt = Math.min(this.#overdueAt, time);
     // After a busy moment, the confirmation may have arrived unread.
-    if (this.#failure !== undefined || time - this.#overdueAt >= SUBSCRIPTIONS_APART) {
+    if (this.#failure !== undefined || time - this.#overdueAt >= RESUBSCRIBE_AFTER) {
       this.#store.warnUnsubscribed?.(this.#failure);
     }
   }
@@ -180,7 +180,7 @@ export class Subscription {
     if (attempt !== this.#attempt) return;
     this.#attempt = undefined; // the next waiter tries again
     this.#failure = error;
-    this.#notBefore = now() + SUBSCRIPTIONS_APART;
+    this.#notBefore = now() + RESUBSCRIBE_AFTER;
     this.#isUnavailable = codeOf(error) !== "" && !this.#store.mayPass?.(error);
     if (!this.#isUnavailable) return;
     this.#unsubscribedSince = Infinity;

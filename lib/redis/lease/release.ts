@@ -21,12 +21,12 @@ export async function release(spec: ResourceSpec, id: string, trustedUntil: numb
   for (let attempt = 0;; attempt++) {
     const { losses } = backend;
     try {
-      const was = await within(spec, limitOf(spec, endsAt), (command) => {
+      const prior = await within(spec, limitOf(spec, endsAt), (command) => {
         const answer = store.release(spec, id, command, false, attempt > 0);
         answers.push(answer);
         return attempt === 0 ? answer : Promise.race([firstHeld(answers).catch(() => answer), answer]);
       });
-      if (was === "held") return true;
+      if (prior === "held") return true;
       // The client may have sent it again, so that the first run has no answer.
       if (backend.losses !== losses) {
         missingAnswer ??= new NoAnswerError("the connection was lost while the command was in flight");
@@ -50,9 +50,9 @@ export async function release(spec: ResourceSpec, id: string, trustedUntil: numb
 /** Resolves once one of the answers shows that it gave the hold back, or rejects once none does. */
 function firstHeld(answers: readonly Promise<Prior>[]): Promise<Prior> {
   return Promise.any(answers.map(async (answer) => {
-    const was = await answer;
-    if (was !== "held") throw was;
-    return was;
+    const prior = await answer;
+    if (prior !== "held") throw prior;
+    return prior;
   }));
 }
 

@@ -19,10 +19,11 @@ interface Bucket {
 }
 
 /**
- * The bucket in which `level` was missing; its span, which is below 0, is the time in which it gets all its permits.
+ * The bucket in which `storedMissing` was missing. Its span, which is below 0, is the time in which it gets all its
+ * permits.
  */
-function bucketBy(level: string, since: string, limit: string, span: string): Bucket {
-  const missing = `min(${level}, ${limit} + ${MOST_MISSING} * ${limit} / -${span})`;
+function bucketBy(storedMissing: string, since: string, limit: string, span: string): Bucket {
+  const missing = `min(${storedMissing}, ${limit} + ${MOST_MISSING} * ${limit} / -${span})`;
   return {
     missing,
     filled: `${since} + ceil((${missing} + p - ${limit}) * -${span} / ${limit})`,

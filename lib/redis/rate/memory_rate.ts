@@ -92,20 +92,20 @@ export class MemoryRate {
     const wait = (at - this.#now) / 1000;
     const differing = this.#differingBudgets();
     if (wait > within) {
-      if (this.#isChanged) this.#save();
+      if (this.#isChanged) this.#storeHead();
       const waits = this.#now < this.#blockEnd || this.#lastTurn > this.#now;
       return { wait, number: undefined, remaining: waits ? 0 : Math.max(0, this.#remaining()), differing };
     }
     if (wait > 0) this.#addEntryOfLastStart();
     this.#add(at, starts, {}, this.#hasWindow() || wait > 0);
     this.#lastCaller = this.#budgets;
-    this.#save();
+    this.#storeHead();
     return { wait, number: at, remaining: 0, differing };
   }
 
   askAgain(starts: Starts, number: number): StartAnswer {
     const reply = (wait: number): StartAnswer => {
-      if (this.#isChanged) this.#save();
+      if (this.#isChanged) this.#storeHead();
       return { wait, number, remaining: 0, differing: undefined };
     };
     const index = this.#find(number);
@@ -141,7 +141,7 @@ export class MemoryRate {
       });
     }
     this.#putBack(calls.slice(isKnown ? 1 : 0));
-    this.#save();
+    this.#storeHead();
   }
 
   change({ starts = this.#budgets.map(() => 0), block = 0 }: RateChange): void {
@@ -156,7 +156,7 @@ export class MemoryRate {
     const [first] = calls;
     const delay = first === undefined ? 0 : this.#readyAt(this.#levels, this.#entries, first.starts) - first.turn;
     this.#putBack(calls, Math.max(0, delay));
-    this.#save();
+    this.#storeHead();
   }
 
   /** Takes the calls off the list from which windows get starts back, and returns what is left of them. */
@@ -287,7 +287,7 @@ export class MemoryRate {
     return differ ? this.#lastCaller?.map((budget) => ({ ...budget, interval: budget.interval / 1000 })) : undefined;
   }
 
-  #save(): void {
+  #storeHead(): void {
     this.#longestInterval = this.#longest();
     this.#latest = this.#now;
     this.#clockShift = Math.max(this.#clockShift, this.#now - clock());

@@ -48,12 +48,12 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
   within = 0;
   readonly starts: Starts;
   /** The number of its turn; undefined before it has one, and once that was given back. */
-  #number: number | undefined;
+  #turnId: number | undefined;
   /** When its turn comes, as far as it knows. */
   #askAt = 0;
 
   static {
-    exposeState(StartCall, (call) => [call.isAsking, call.timer, call.#number]);
+    exposeState(StartCall, (call) => [call.isAsking, call.timer, call.#turnId]);
   }
 
   constructor(spec: RateSpec, starts: Starts, limits?: WaitOptions) {
@@ -67,7 +67,7 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
   protected send(command: SentCommand): Promise<StartAnswer> {
     const { rates } = this.spec.namespace.store;
     this.within = this.waits ? this.retry.endsAt - command.at : 0;
-    return this.#number === undefined ? rates.start(this, command) : rates.askAgain(this, this.#number, command);
+    return this.#turnId === undefined ? rates.start(this, command) : rates.askAgain(this, this.#turnId, command);
   }
 
   protected onAnswer(answer: StartAnswer): void {
@@ -78,7 +78,7 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
     }
     // The answer to another command may have been first.
     const { number, wait } = answer;
-    const known = this.#number;
+    const known = this.#turnId;
     if (number !== undefined && number !== known && (this.settled || known !== undefined)) this.#giveBack(number);
     else if (this.settled) return;
     else if (number !== undefined) this.#useTurn(number, wait);
@@ -92,7 +92,7 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
   // Sleeping until its turn.
 
   #useTurn(number: number, wait: number): void {
-    this.#number = number;
+    this.#turnId = number;
     if (wait === 0) return this.#startInOrder();
     if (wait > this.within) return this.#refuse(wait); // it was moved
     const { keys: [key], namespace: { store: { rates } } } = this.spec;
@@ -118,8 +118,8 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
 
   /** Those with smaller numbers; none while it has no number. */
   #callsAhead(): StartCall[] {
-    const ahead = [...this.#sleepers() ?? []].filter((call) => call.#number! < this.#number!);
-    return ahead.sort((a, b) => a.#number! - b.#number!);
+    const ahead = [...this.#sleepers() ?? []].filter((call) => call.#turnId! < this.#turnId!);
+    return ahead.sort((a, b) => a.#turnId! - b.#turnId!);
   }
 
   /** The calls of this process that sleep until their turns of the same limit, if there are any. */
@@ -129,8 +129,8 @@ export class StartCall extends ServerCall<RateSpec, StartAnswer, true> implement
 
   /** Ends its sleep, and gives its turn back unless it starts. */
   protected override cleanUp(isGranted: boolean): void {
-    const number = this.#number;
-    if (!isGranted) this.#number = undefined;
+    const number = this.#turnId;
+    if (!isGranted) this.#turnId = undefined;
     const sleepers = this.#sleepers();
     if (sleepers?.delete(this) && sleepers.size === 0) {
       sleepersOf(this.spec.namespace.store.rates).delete(this.spec.keys[0]);

@@ -74,19 +74,19 @@ function sendInPieces(response: Response, whole: string | Uint8Array, call: Call
 }
 
 /** Deno's internal fields are named by symbols that all responses share; found in the first response that has them. */
-let originalBodyField: symbol | undefined;
-let responseField: symbol | undefined;
+let lazyBodySymbol: symbol | undefined;
+let responseSymbol: symbol | undefined;
 
 /**
  * Returns the body as the handler created it, from Deno's internal fields: the public `body` would turn every body into
  * a stream, which is slow. Without these fields, streams are cut only by the end of the process.
  */
 function bodyOf(response: Response): ReadableStream | string | Uint8Array | undefined {
-  originalBodyField ??= symbolOf(response, "lazy static body");
-  const lazy = valueOf(response, originalBodyField);
-  if (isWholeBody(lazy)) return lazy;
-  responseField ??= symbolOf(response, "response");
-  const { body } = Object(valueOf(response, responseField)) as { body?: { streamOrStatic?: unknown } | null };
+  lazyBodySymbol ??= symbolOf(response, "lazy static body");
+  const lazyBody = valueOf(response, lazyBodySymbol);
+  if (isWholeBody(lazyBody)) return lazyBody;
+  responseSymbol ??= symbolOf(response, "response");
+  const { body } = Object(valueOf(response, responseSymbol)) as { body?: { streamOrStatic?: unknown } | null };
   const original = body?.streamOrStatic;
   if (original instanceof ReadableStream) return original;
   const { body: whole, consumed } = Object(original) as { body?: unknown; consumed?: unknown };
