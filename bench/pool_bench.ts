@@ -35,7 +35,7 @@ const CALLS: readonly (readonly [string, row: string | undefined, (lib: Lib) => 
 const MAPS: readonly (readonly [how: string, row: string | undefined, (lib: Lib) => MapAll, peers: string])[] = [
   [
     "",
-    "an item of a map, 10 at a time",
+    "an item of `pool.map`, 10 at a time",
     ({ Pool }) => (list, fn) => new Pool(10).map(list, fn).toArray(),
     "maps",
   ],

@@ -221,7 +221,7 @@ class Side<G extends Hold = Hold> implements RwLockSide<G>, PermitsOwner {
   }
 
   /** Turns the hold of `spent`, a writer's, into a reader's hold. */
-  becomeReader(spent: WriterHold): Guard {
+  makeReader(spent: WriterHold): Guard {
     const reader = this.#readerSide!;
     const guard = reader.hold();
     setOwner(spent, undefined);
@@ -244,7 +244,7 @@ class WriterHold extends Hold implements WriterGuard {
   }
 
   downgrade(): Guard {
-    if (this.held) return this.#side.becomeReader(this);
+    if (this.held) return this.#side.makeReader(this);
     throw new NotHeldError(`Cannot ${withName("downgrade writer side", this.#side.name)}: it is not held`);
   }
 }

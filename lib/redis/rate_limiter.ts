@@ -170,7 +170,7 @@ export class RedisRateLimiter {
    */
   async acquire(options?: RedisRateLimiterWaitOptions): Promise<void> {
     checkOptions(options, "be an object such as { permits }");
-    await start(this.#spec, this.#read(options?.permits), readWaitOptions(options) ?? {});
+    await start(this.#spec, this.#startsFor(options?.permits), readWaitOptions(options) ?? {});
   }
 
   /**
@@ -183,7 +183,7 @@ export class RedisRateLimiter {
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   async tryAcquire(permits: number | readonly number[] = 1): Promise<boolean> {
-    return await start(this.#spec, this.#read(permits)) === true;
+    return await start(this.#spec, this.#startsFor(permits)) === true;
   }
 
   /**
@@ -209,7 +209,7 @@ export class RedisRateLimiter {
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   async retryAfter(permits: number | readonly number[] = 1): Promise<number> {
-    return Math.ceil((await peek(this.#spec, this.#read(permits))).wait);
+    return Math.ceil((await peek(this.#spec, this.#startsFor(permits))).wait);
   }
 
   /**
@@ -231,7 +231,7 @@ export class RedisRateLimiter {
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   async remaining(): Promise<number> {
-    return (await peek(this.#spec, this.#read(1))).remaining;
+    return (await peek(this.#spec, this.#startsFor(1))).remaining;
   }
 
   /**
@@ -273,7 +273,7 @@ export class RedisRateLimiter {
     if (penalties.some(Boolean)) await changeRate(this.#spec, "penalize", { starts: penalties });
   }
 
-  #read(permits: Permits = 1): Starts {
+  #startsFor(permits: Permits = 1): Starts {
     return readPermits(permits, this.#spec.budgets.map(({ limit }) => limit));
   }
 }

@@ -18,10 +18,10 @@ import * as lua from "./layout.ts";
  * With more calls than this behind it, a start that is given back counts until its turn: rewriting the calls would take
  * too long.
  */
-const REWRITTEN = 200;
+const MOST_REWRITTEN = 200;
 
 /** Maximum number of entries that one reward changes. */
-const REWARDED = 5000;
+const MOST_REWARDED = 5000;
 
 const bucket = bucketOf("levels");
 
@@ -144,7 +144,7 @@ local number = ARGV[2] + 0
 local k = find(number)
 if not k and (hasWindow or number <= lastBack or number > lastTurn) then return 0 end
 lastBack = max(lastBack, number)
-if k and k > ${REWRITTEN} then
+if k and k > ${MOST_REWRITTEN} then
   local each = entry(k)
   call('LSET', KEYS[2], -k, encode(-each.turn, ${lua.VOID}, unpack(each.levels)))
 else
@@ -178,7 +178,7 @@ for i = 1, n do
   local unrewarded = levels[3 * i - 2] + permits[i]
   if spans[i] > 0 and permits[i] < 0 then
     local inside = earliest(0, function(each) return (each.levels[3 * i - 2] or 0) > unrewarded end)
-    k = max(k, min(inside, after(now - spans[i]), ${REWARDED}))
+    k = max(k, min(inside, after(now - spans[i]), ${MOST_REWARDED}))
   end
 end
 local madeCalls = cut(k)

@@ -72,17 +72,17 @@ export class MemoryName {
     this.#serve(id);
     const granted = this.#holders.get(id);
     if (granted !== undefined) return { kind: "granted", fence: granted.fence, differingLimit };
-    if (waits) return this.#waitingAnswer(true, differingLimit);
+    if (waits) return this.#notGranted(true, differingLimit);
     this.#queue.delete(id);
     this.#serve(); // also checks whether the timer is still needed
-    return this.#waitingAnswer(false, differingLimit);
+    return this.#notGranted(false, differingLimit);
   }
 
   /** Continues the hold under the id of the request; a `spec.weight` of 0 accepts any weight. */
   adopt(request: AcquireRequest): AcquireAnswer {
     const { id, adopts = "", spec } = request;
     const hold = this.#holders.get(adopts) ?? this.#holders.get(id);
-    if (hold === undefined || (spec.weight !== 0 && spec.weight !== hold.weight)) return this.#waitingAnswer(false, 0);
+    if (hold === undefined || (spec.weight !== 0 && spec.weight !== hold.weight)) return this.#notGranted(false, 0);
     const ends = Math.max(hold.ends, now() + spec.settings.ttl);
     this.#holders.delete(hold.request.id);
     this.#holders.set(id, { ...hold, request, ends });
@@ -126,8 +126,8 @@ export class MemoryName {
   }
 
   /** The queue keeps its own order, so each position has the same number. */
-  #waitingAnswer(queued: boolean, differingLimit: number): AcquireAnswer {
-    return { kind: "waiting", position: Number(queued), fence: this.#fence, endsIn: Infinity, differingLimit };
+  #notGranted(isQueued: boolean, differingLimit: number): AcquireAnswer {
+    return { kind: "waiting", position: Number(isQueued), fence: this.#fence, endsIn: Infinity, differingLimit };
   }
 
   /** Grants from the head while it fits, and notifies all granted waiters except the asker, which gets an answer. */

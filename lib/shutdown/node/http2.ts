@@ -94,7 +94,9 @@ export class Http2Sessions {
   sendGoaway(): void {
     this.#saidGoodbyeAt = performance.now();
     for (const [session, openedAt] of this.#sessions) {
-      if (openedAt === USED) this.#state.collectErrorOf(() => session.closed || session.goaway(NO_ERROR, ANY_STREAM));
+      if (openedAt === USED) {
+        this.#state.collectErrorOf(() => session.closed || session.goaway(NO_ERROR, ANY_STREAM));
+      }
     }
   }
 
