@@ -33,9 +33,8 @@ const WIDTH = 300, BAR = 24, HEIGHT = 76;
 /** Draws the classes as bars, in an SVG that scales with its container. */
 export function drawHistogram(title: string, { counts, total }: Histogram): string {
   if (total === 0) return `<p class="none">None has ended yet.</p>`;
-  const tallest = Math.max(...counts);
   const bars = counts.map((count, i) => {
-    const height = count === 0 ? 0 : Math.max(2, Math.round(count / tallest * HEIGHT));
+    const height = count === 0 ? 0 : Math.max(2, Math.round(count / Math.max(...counts) * HEIGHT));
     const [x, y] = [8 + i * (BAR + 2), 4 + HEIGHT - height];
     const label = `<title>${count}: ${classOf(i)}</title>`;
     return `<rect x="${x}" y="${y}" width="${BAR}" height="${height}" rx="2">${label}</rect>`;

@@ -104,10 +104,9 @@ function alertHtml(kind: Finding["kind"], message: string): string {
 
 /** The page marks the row of the resource in detail. */
 function rowHtml(one: TableRow): string {
-  const { label } = one.track;
-  const safe = attribute(label);
+  const safe = attribute(one.track.label);
   const name = `<th scope="row"><button type="button" id="b-${safe}" data-thing="${safe}" aria-pressed="false">` +
-    `${escape(label)}</button></th>`;
+    `${escape(one.track.label)}</button></th>`;
   const cells = COLUMNS.map(([, cell, isWide]) => `<td class="${isWide ? "wide" : ""}">${cell(one)}</td>`);
   return `<tr>${name}${cells.join("")}</tr>`;
 }

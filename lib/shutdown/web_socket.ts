@@ -78,13 +78,13 @@ export function countWebSocket<S extends WebSocketLike | RawSocketLike>(
 }
 
 /** One open socket. It is in flight until it is closed and the function that closes it has ended. */
-class OpenSocket extends InFlight {
+export class OpenSocket extends InFlight {
   readonly #state: ShutdownState;
   readonly #socket: WebSocketLike;
   readonly #close: (() => unknown) | undefined;
   #isClosed = false;
   /** Whether the caller's function runs. */
-  #isClosing = false;
+  isClosing = false;
 
   constructor(state: ShutdownState, socket: WebSocketLike, label: string, close: (() => unknown) | undefined) {
     super(label);
@@ -94,12 +94,12 @@ class OpenSocket extends InFlight {
   }
 
   override isOver(): boolean {
-    return !this.#isClosing && (this.#isClosed || this.#socket.readyState === 3);
+    return !this.isClosing && (this.#isClosed || this.#socket.readyState === 3);
   }
 
   markClosed(): void {
     this.#isClosed = true;
-    if (!this.#isClosing) this.#state.inFlight.delete(this);
+    if (!this.isClosing) this.#state.inFlight.delete(this);
   }
 
   override onShutdown(): void {
@@ -131,7 +131,7 @@ class OpenSocket extends InFlight {
   }
 
   async #closeByCaller(close: () => unknown): Promise<void> {
-    this.#isClosing = true;
+    this.isClosing = true;
     await this.#state.collectRejection(async () => {
       try {
         await close();
@@ -140,7 +140,7 @@ class OpenSocket extends InFlight {
         throw error;
       }
     });
-    this.#isClosing = false;
+    this.isClosing = false;
     if (this.isOver()) this.#state.inFlight.delete(this);
   }
 }

@@ -6,6 +6,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
 import { nodeListener } from "../../examples/graceful/node_adapter.ts";
 import type { GracefulShutdown, WebSocketLike } from "../../mod.ts";
 import { runtime, test } from "../_test.ts";
@@ -338,6 +339,32 @@ if (runtime === "deno") {
       return Promise.resolve(response);
     });
     await closedWith1001(port, shutdown);
+  });
+
+  test("serve: a WebSocket whose own close still answers is not closed with the listener, deno", async () => {
+    const shutdown = quiet();
+    const work = gate();
+    const port = await serve(shutdown, (request) => {
+      const { socket, response } = Deno!.upgradeWebSocket(request);
+      const close = async () => {
+        await work.promise;
+        socket.send("answer");
+        socket.close(1001);
+      };
+      shutdown.webSocket(socket, { close });
+      return Promise.resolve(response);
+    });
+    const client = new WebSocket(`ws://127.0.0.1:${port}`);
+    const seen: unknown[] = [];
+    client.onmessage = ({ data }) => void seen.push(data);
+    await new Promise((resolve) => client.onopen = resolve);
+    shutdown.request();
+    const closed = new Promise((resolve) => client.onclose = ({ code }) => resolve(seen.push(code)));
+    await Promise.race([closed, sleep(600)]); // in which the listener would be closed
+    work.open();
+    await closed;
+    assert.deepEqual(seen, ["answer", 1001]);
+    assert.equal((await shutdown.finished).drained, true);
   });
 
   test("serve: a WebSocket that opens after the signal is closed with 1001 at once, deno", async () => {

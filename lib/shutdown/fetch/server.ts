@@ -6,6 +6,7 @@
  */
 import { type DenoServerLike, isUploading } from "./deno.ts";
 import { Call } from "./calls.ts";
+import { OpenSocket } from "../web_socket.ts";
 import { calmTurn } from "../calm_turn.ts";
 import type { BunServerLike } from "../platform/bun.ts";
 import { type AttachedServer, CHECK_EVERY, LINGER, type ShutdownState } from "../shutdown_state.ts";
@@ -24,34 +25,37 @@ export class FetchServer implements AttachedServer {
   }
 
   isUncounted(): boolean {
-    const { hasWrapped, handlerCalls } = this.#state;
-    return !hasWrapped || (handlerCalls === 0 && this.#isServerIdle() === false); // or requests bypass the handler
+    // Or requests bypass the handler.
+    return !this.#state.hasWrapped || (this.#state.handlerCalls === 0 && this.#isServerIdle() === false);
   }
 
   /**
    * Stopping closes every connection without a request in flight, even if the next request is on its way. Responses are
    * held back meanwhile, so after the idle time clients have requests in flight. It also closes the connections of
-   * responses that are being sent, after each response; short ones end before. Uploads would break, so it waits for the
-   * uploads that have begun, and no response is held back meanwhile. After each response its client may begin another
-   * upload, so uploads could overlap indefinitely. Then responses are held back, each time for up to a second.
+   * responses that are being sent, after each response; short ones end before. Uploads would break, and Deno (2.9.6)
+   * closes WebSockets that the caller's function is still to close, so it waits for those that have begun, and no
+   * response is held back meanwhile. After each response its client may begin another upload, so uploads could overlap
+   * indefinitely. Then responses are held back, each time for up to a second.
    */
   async awaitCalm(): Promise<void> {
-    const state = this.#state;
+    const [state, isOnDeno] = [this.#state, "shutdown" in this.#server];
     const calls = () => [...state.inFlight].filter((entry) => entry instanceof Call);
-    const uploads = () => state.forced.aborted ? [] : calls().filter(isUploading);
+    const isBreakable = (entry: object) =>
+      entry instanceof Call ? isUploading(entry) : isOnDeno && entry instanceof OpenSocket && entry.isClosing;
+    const breakable = () => state.forced.aborted ? [] : [...state.inFlight].filter(isBreakable);
     const countArrivals = () => {
       state.inFlight.sweep();
       // NaN equals no number, so a turn in which responses are being sent is not calm.
       return calls().some(({ stage }) => stage === "sending") ? NaN : state.handlerCalls;
     };
     for (;;) {
-      const uploadsBefore = new Set(uploads());
-      for (; uploads().some((call) => uploadsBefore.has(call)); await state.pause(CHECK_EVERY)) state.resume();
+      const breakableBefore = new Set(breakable());
+      for (; breakable().some((entry) => breakableBefore.has(entry)); await state.pause(CHECK_EVERY)) state.resume();
       state.holdBack();
       const deadline = performance.now() + LINGER;
-      while (uploads().length > 0 && performance.now() < deadline) await state.pause(CHECK_EVERY);
-      if (uploads().length === 0) await calmTurn(state, countArrivals, "timer"); // even if Node emulates such a server
-      if (uploads().length === 0) return;
+      while (breakable().length > 0 && performance.now() < deadline) await state.pause(CHECK_EVERY);
+      if (breakable().length === 0) await calmTurn(state, countArrivals, "timer"); // even if Node emulates such a server
+      if (breakable().length === 0) return;
     }
   }
 

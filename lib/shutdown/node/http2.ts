@@ -36,7 +36,7 @@ export interface StreamLike extends Emitter {
 
 const NO_ERROR = 0;
 const CANCEL = 8;
-/** Earlier than any time. */
+/** The value of a session that has had a stream; earlier than any time. */
 const USED = -Infinity;
 /** The largest stream id, which excludes no stream. */
 const ANY_STREAM = 2 ** 31 - 1;
@@ -94,9 +94,7 @@ export class Http2Sessions {
   sendGoaway(): void {
     this.#saidGoodbyeAt = performance.now();
     for (const [session, openedAt] of this.#sessions) {
-      if (openedAt === USED) {
-        this.#state.collectErrorOf(() => session.closed || session.goaway(NO_ERROR, ANY_STREAM));
-      }
+      if (openedAt === USED) this.#state.collectErrorOf(() => session.closed || session.goaway(NO_ERROR, ANY_STREAM));
     }
   }
 
