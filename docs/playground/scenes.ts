@@ -261,10 +261,10 @@ export const scenes: Readonly<Record<string, Scene>> = {
         for await (const item of queue) {
           lane.enter("shares");
           await stage.sleep(stage.work(item));
-          lane.mark("✓");
           lane.enter("waits");
         }
         lane.rest();
+        lane.mark("✓");
       };
       const all = consumers.map(consume);
       for (let item = 0; item < 2 * tasks; item++) {
