@@ -103,8 +103,12 @@ async function planted(): Promise<Lease> {
 /** A hold that another connection takes over at once; the lease before it is lost. */
 async function adopted(options: WaitOptions): Promise<Lease> {
   const lease = await lock.acquire(options);
-  const taken = await other!.lock.adopt(lease.id);
-  const released = await lease.release().catch(() => false);
+  let [taken, released]: [Lease | undefined, boolean] = [undefined, false];
+  try {
+    taken = await other!.lock.adopt(lease.id);
+  } finally { // Redis may refuse to hand it over; it would be renewed until the process ends
+    released = await lease.release().catch(() => false);
+  }
   if (taken === undefined) throw new TimeoutError("it was lost before");
   if (released) complaints.push("released a hold that was handed over");
   if (taken.fencingToken !== lease.fencingToken) complaints.push("a hold that was handed over has another token");
