@@ -180,6 +180,7 @@ export class Condition implements Acquirable<Guard> {
    * @throws {NotHeldError} when the lock is not held, or its guard was released meanwhile.
    * @throws {ClosedError} when the condition or its lock was cancelled.
    * @throws {TimeoutError} when the timeout has passed.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
@@ -207,6 +208,7 @@ export class Condition implements Acquirable<Guard> {
    * @throws {NotHeldError} when the lock is not held, or its guard was released meanwhile.
    * @throws {ClosedError} when the condition or its lock was cancelled.
    * @throws {TimeoutError} when the timeout has passed.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {TypeError} when `predicate` is not a function, and for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */

@@ -108,6 +108,7 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
    * @param key The key to hold.
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the timeout has passed.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting for the key already.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for a key that is undefined or a function, and for options of a wrong type.

@@ -168,6 +168,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @throws {QueueFullError} (as a rejection, like all of these) when `maxWaiting` calls are waiting for the key
    *   already.
    * @throws {TimeoutError} when the timeout has passed.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for `permits` that are not whole numbers from 1 to the limit, and for a `timeout` that is NaN

@@ -122,6 +122,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
    *   already.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TimeoutError} when the timeout has passed.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {TypeError} for a key that is undefined or a function, and for options of a wrong type.
    * @throws {RangeError} for `permits` that are not a whole number from 1 to the permits of a key, and for a `timeout`
    *   that is NaN or negative.

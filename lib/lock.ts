@@ -85,6 +85,7 @@ export class Lock implements Acquirable<Guard> {
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} (as a rejection, like all of these) when the timeout has passed.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.

@@ -135,6 +135,7 @@ export class Queue<T> implements AsyncIterable<T> {
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {ClosedError} (as a rejection, like all of these) when the queue is closed, before the call or during it.
    * @throws {TimeoutError} when the timeout has passed.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
@@ -177,6 +178,7 @@ export class Queue<T> implements AsyncIterable<T> {
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {ClosedError} (as a rejection, like all of these) when the queue is closed and empty.
    * @throws {TimeoutError} when the timeout has passed.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
@@ -255,6 +257,7 @@ export class Queue<T> implements AsyncIterable<T> {
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} (as a rejection, like all of these) when the timeout has passed.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    *

@@ -94,6 +94,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    *
    * @param options How many permits, and when to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the timeout has passed.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.

@@ -129,6 +129,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the timeout has passed.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */

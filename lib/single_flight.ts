@@ -108,6 +108,7 @@ export class SingleFlight<K = string | number | bigint | symbol> {
    * @param fn The function to call, with a signal; it may be synchronous.
    * @param options When to stop waiting; `timeout` in milliseconds. With 0, `fn` is not called.
    * @throws {TimeoutError} (as a rejection, like all of these) when the timeout has passed.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {TypeError} when `key` is undefined or a function, `fn` is not a function, and for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */

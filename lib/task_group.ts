@@ -257,6 +257,7 @@ export class TaskGroup implements AsyncDisposable {
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {AggregateError} (as a rejection, like all of these) when several tasks have failed.
    * @throws {TimeoutError} when the timeout has passed.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */

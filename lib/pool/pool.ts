@@ -225,6 +225,7 @@ export class Pool implements AsyncDisposable {
    * @throws {ClosedError} (as a rejection, like all of these) when the pool is closed.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {TimeoutError} when the timeout has passed.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {TypeError} when `fn` is not a function, and for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative, and for a `priority` that is not finite.
    */
@@ -246,7 +247,7 @@ export class Pool implements AsyncDisposable {
    * Waits for a slot, calls `fn` in it and resolves to its result. An error of `fn` is thrown here and only here.
    *
    * It applies backpressure only to callers that await it: for more calls than fit into memory, use
-   * {@linkcode Pool.createTask} or {@linkcode Pool.map}.
+   * {@linkcode Pool.createTask} or `pool.map`.
    *
    * **Fairness** and **Cancellation** as in {@linkcode Pool.createTask}.
    *
@@ -255,6 +256,7 @@ export class Pool implements AsyncDisposable {
    * @throws {ClosedError} (as a rejection, like all of these) when the pool is closed.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {TimeoutError} when the timeout has passed.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {TypeError} when `fn` is not a function, and for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative, and for a `priority` that is not finite.
    */
@@ -385,6 +387,7 @@ export class Pool implements AsyncDisposable {
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {AggregateError} when several have failed.
    * @throws {TimeoutError} when the timeout has passed.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */

@@ -50,7 +50,7 @@ export type MapResult<R, S extends boolean> = S extends true ? PromiseSettledRes
 /** The function that a map calls for each item. */
 export type MapFunction<T, R> = (value: T, index: number, signal: AbortSignal) => R | PromiseLike<R>;
 
-/** Results of {@linkcode Pool.map}, to be read once: with `for await` or `toArray()`. */
+/** Results of {@linkcode Pool#map | pool.map}, to be read once: with `for await` or `toArray()`. */
 export interface MapResults<R> extends AsyncIterableIterator<R> {
   /** The next result, as `for await` reads it. */
   next(): Promise<IteratorResult<R, undefined>>;

@@ -74,6 +74,7 @@ export class RedisLock implements RedisAcquirable {
    *
    * @param options `timeout` in milliseconds bounds the whole call, even while Redis does not answer.
    * @throws {TimeoutError} The time is over; `cause` is the connection's error if there is one.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
    */
   acquire(options?: WaitOptions): Promise<Lease> {

@@ -165,6 +165,7 @@ export class RedisRateLimiter {
    * @param options How many starts, and when to stop waiting; `timeout` in milliseconds. A call whose turn would come
    * after its `timeout` rejects at once, and uses no start.
    * @throws {TimeoutError} Its turn would come too late, or Redis did not answer in time; `cause` is the connection's error.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {RedisError} Redis refuses, or could not be reached for 30 s and neither option is given.
    * @throws {TypeError | RangeError} An option has a wrong type or value; `permits` is above the limit.
    */

@@ -94,6 +94,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * @param options `permits` (default: 1), `signal`, and `timeout` in milliseconds for the whole call.
    * @throws {RangeError} More permits than there are.
    * @throws {TimeoutError} The time is over; `cause` is the connection's error if there is one.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither `signal` nor `timeout` is given.
    */
   async acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {

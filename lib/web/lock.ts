@@ -70,6 +70,7 @@ export class WebLock implements Acquirable<WebGuard> {
    *
    * @param options `timeout` in milliseconds; 0 tries once.
    * @throws {TimeoutError} when the timeout has passed.
+   * @throws {unknown} when the signal aborts: its `reason`.
    * @throws {TypeError | RangeError} for bad options.
    */
   acquire(options?: WaitOptions): Promise<WebGuard> {
