@@ -155,13 +155,13 @@ function timelineHtml(track: Track, now: number, width: number): string {
   return `<div class="timeline">${draw({ title: track.label, lanes, from, now, width, span: SPAN })}</div>`;
 }
 
-function rowsOf(state: PastCall["state"], heading: string, all: readonly PastCall[]): Row[] {
+function rowsOf(state: PastCall["state"], word: string, all: readonly PastCall[]): Row[] {
   const lanes: { label: string; spans: Row["spans"][number][]; marks: Row["marks"][number][] }[] = [];
   const packer = new RowPacker();
   for (const { from, to, hasFailed } of all.filter((one) => one.state === state).sort((a, b) => a.from - b.from)) {
     const index = packer.place(from, to);
     if (index >= MOST_CALLS) continue;
-    const lane = lanes[index] ??= { label: index === 0 ? heading : `${heading} ${index + 1}`, spans: [], marks: [] };
+    const lane = lanes[index] ??= { label: index === 0 ? word : `${word} ${index + 1}`, spans: [], marks: [] };
     lane.spans.push({ state, from, ...(to === Infinity ? {} : { to }) });
     if (hasFailed) lane.marks.push({ sign: "✕", at: to, text: "" });
   }
@@ -179,6 +179,6 @@ function inWords(ms: number): string {
   return ms < 120_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`;
 }
 
-function plural(n: number, heading: string): string {
-  return `${n.toLocaleString("en")} ${heading}${n === 1 ? "" : "s"}`;
+function plural(n: number, word: string): string {
+  return `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 }

@@ -67,7 +67,7 @@ export class Search {
 /** Whether two acquisitions of a group count as one finding. */
 type IsAlike = (one: Acquisition, other: Acquisition) => boolean;
 
-/** How many acquisitions of one group are distinct: comparing reads stack traces, which is slow. */
+/** How many acquisitions of one group are compared: comparing reads stack traces, which is slow. */
 const MOST_COMPARED = 16;
 
 /** The waits or the holds that are too old. */
