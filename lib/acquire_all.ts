@@ -66,7 +66,7 @@ export interface GuardGroup<G extends readonly AnyGuard[]> extends AsyncDisposab
  * @param options When to stop waiting; `timeout` in milliseconds.
  * @returns The holds. If the call fails, errors while releasing never replace its cause.
  * @throws {TimeoutError} when the timeout has passed.
- * @throws {unknown} when the signal aborts: its `reason`.
+ * @throws {unknown} the `reason` of the signal, when it aborts.
  * @throws {ClosedError} at once when one of them was cancelled.
  * @throws {QueueFullError} when the queue of one of them is full.
  * @throws {TypeError} when `list` is not an array, names the same lock twice (the same key of one mutex, both sides of

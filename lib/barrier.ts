@@ -94,7 +94,7 @@ export class Barrier {
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {BrokenBarrierError} when it is broken, or is reset or aborted during the wait.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */

@@ -147,6 +147,7 @@ export class Condition implements Acquirable<Guard> {
    * Wraps `fn`, keeping its parameters, `this` and result: each call goes through {@linkcode Condition.run}. `fn` gets
    * only the arguments of the call.
    *
+   * @param fn The function to wrap.
    * @throws {TypeError} when `fn` is not a function, or a generator function.
    */
   wrap<This, A extends unknown[], R>(
@@ -180,7 +181,7 @@ export class Condition implements Acquirable<Guard> {
    * @throws {NotHeldError} when the lock is not held, or its guard was released meanwhile.
    * @throws {ClosedError} when the condition or its lock was cancelled.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
@@ -208,7 +209,7 @@ export class Condition implements Acquirable<Guard> {
    * @throws {NotHeldError} when the lock is not held, or its guard was released meanwhile.
    * @throws {ClosedError} when the condition or its lock was cancelled.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {TypeError} when `predicate` is not a function, and for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */

@@ -23,7 +23,11 @@ export interface KeyedLock extends Acquirable<Guard> {
   readonly waiting: number;
   /** Returns the guard if the key is free, else undefined. */
   tryAcquire(): Guard | undefined;
-  /** Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`. */
+  /**
+   * Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`.
+   *
+   * @param fn The function to wrap.
+   */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>>;
@@ -86,13 +90,21 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
     return this.#entries.closed;
   }
 
-  /** Whether `key` is held. */
+  /**
+   * Whether `key` is held.
+   *
+   * @param key The key.
+   */
   locked(key: K): boolean {
     checkKey(key);
     return this.#entries.has(key);
   }
 
-  /** The length of the queue for `key`. */
+  /**
+   * The length of the queue for `key`.
+   *
+   * @param key The key.
+   */
   waiting(key: K): number {
     return this.#entries.waiting(key);
   }
@@ -108,7 +120,7 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
    * @param key The key to hold.
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting for the key already.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for a key that is undefined or a function, and for options of a wrong type.
@@ -128,6 +140,7 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
   /**
    * Returns the guard if `key` is free, else undefined.
    *
+   * @param key The key to hold.
    * @throws {TypeError} when the key is undefined or a function.
    * @throws {ClosedError} when it was cancelled.
    */

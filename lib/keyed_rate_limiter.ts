@@ -25,7 +25,11 @@ export interface KeyedRateLimiterBudget<K> {
   limit: number;
   /** The length of the window in milliseconds. Starts already made count against a new value. */
   interval: number;
-  /** Starts that a new call of `key` could make now. */
+  /**
+   * Starts that a new call of `key` could make now.
+   *
+   * @param key The key.
+   */
   remaining(key: K): number;
 }
 
@@ -142,7 +146,11 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
     return this.#unused.waiters.closed;
   }
 
-  /** The length of the queue for `key`. */
+  /**
+   * The length of the queue for `key`.
+   *
+   * @param key The key.
+   */
   waiting(key: K): number {
     checkKey(key);
     return this.#entries.get(key)?.waiters.size ?? 0;
@@ -168,7 +176,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @throws {QueueFullError} (as a rejection, like all of these) when `maxWaiting` calls are waiting for the key
    *   already.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for `permits` that are not whole numbers from 1 to the limit, and for a `timeout` that is NaN

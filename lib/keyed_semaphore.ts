@@ -24,9 +24,17 @@ export interface KeyedPermits extends Acquirable<Guard, SemaphoreOptions> {
   readonly locked: boolean;
   /** The length of the key's queue. */
   readonly waiting: number;
-  /** Returns the guard if that number of permits is free and the queue is empty, else undefined. Default: 1. */
+  /**
+   * Returns the guard if that number of permits is free and the queue is empty, else undefined. Default: 1.
+   *
+   * @param permits How many permits to take at once. Default: 1.
+   */
   tryAcquire(permits?: number): Guard | undefined;
-  /** Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`. */
+  /**
+   * Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`.
+   *
+   * @param fn The function to wrap.
+   */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>>;
@@ -91,19 +99,31 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
     return this.#entries.closed;
   }
 
-  /** The number of free permits of `key`. */
+  /**
+   * The number of free permits of `key`.
+   *
+   * @param key The key.
+   */
   value(key: K): number {
     checkKey(key);
     return this.#entries.get(key)?.value ?? this.#permits;
   }
 
-  /** Whether a new call for `key` would have to wait. */
+  /**
+   * Whether a new call for `key` would have to wait.
+   *
+   * @param key The key.
+   */
   locked(key: K): boolean {
     checkKey(key);
     return this.#entries.get(key)?.fits(1) === false;
   }
 
-  /** The length of the queue for `key`. */
+  /**
+   * The length of the queue for `key`.
+   *
+   * @param key The key.
+   */
   waiting(key: K): number {
     return this.#entries.waiting(key);
   }
@@ -122,7 +142,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
    *   already.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {TypeError} for a key that is undefined or a function, and for options of a wrong type.
    * @throws {RangeError} for `permits` that are not a whole number from 1 to the permits of a key, and for a `timeout`
    *   that is NaN or negative.

@@ -85,7 +85,7 @@ export class Lock implements Acquirable<Guard> {
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} (as a rejection, like all of these) when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.
@@ -127,6 +127,7 @@ export class Lock implements Acquirable<Guard> {
    * Wraps `fn`, keeping its parameters, `this` and result: each call goes through {@linkcode Lock.run}. `fn` gets only
    * the arguments of the call.
    *
+   * @param fn The function to wrap.
    * @throws {TypeError} when `fn` is not a function, or a generator function.
    */
   wrap<This, A extends unknown[], R>(

@@ -135,7 +135,7 @@ export class Queue<T> implements AsyncIterable<T> {
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {ClosedError} (as a rejection, like all of these) when the queue is closed, before the call or during it.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
@@ -152,6 +152,7 @@ export class Queue<T> implements AsyncIterable<T> {
   /**
    * Puts an item in if there is room, without overtaking a `put` that waits.
    *
+   * @param item The item to add.
    * @returns Whether the item was put in.
    * @throws {ClosedError} when the queue is closed.
    */
@@ -178,7 +179,7 @@ export class Queue<T> implements AsyncIterable<T> {
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {ClosedError} (as a rejection, like all of these) when the queue is closed and empty.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */
@@ -257,7 +258,7 @@ export class Queue<T> implements AsyncIterable<T> {
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} (as a rejection, like all of these) when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    *

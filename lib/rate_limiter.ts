@@ -201,7 +201,7 @@ export class RateLimiter {
    *
    * @param options How many starts, and when to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.
@@ -242,6 +242,7 @@ export class RateLimiter {
    * Wraps `fn`, keeping its parameters, `this` and result: each call goes through {@linkcode RateLimiter.run}. `fn`
    * gets only the arguments of the call.
    *
+   * @param fn The function to wrap.
    * @throws {TypeError} when `fn` is not a function, or a generator function.
    */
   wrap<This, A extends unknown[], R>(

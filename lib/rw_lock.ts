@@ -31,7 +31,11 @@ export interface RwLockSide<G extends Guard = Guard> extends Acquirable<G> {
   readonly waiting: number;
   /** Returns the guard if the queue is empty and no holder excludes this side, else undefined. */
   tryAcquire(): G | undefined;
-  /** Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`. */
+  /**
+   * Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`.
+   *
+   * @param fn The function to wrap.
+   */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>>;

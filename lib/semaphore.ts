@@ -94,7 +94,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    *
    * @param options How many permits, and when to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.
@@ -146,6 +146,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    * Wraps `fn`, keeping its parameters, `this` and result: each call goes through {@linkcode Semaphore.run}. `fn` gets
    * only the arguments of the call.
    *
+   * @param fn The function to wrap.
    * @throws {TypeError} when `fn` is not a function, or a generator function.
    */
   wrap<This, A extends unknown[], R>(

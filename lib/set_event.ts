@@ -77,7 +77,11 @@ export class SetEvent<T = unknown> implements Iterable<T> {
     return this.#queue.size;
   }
 
-  /** Adds `member`. Adding it again has no effect. */
+  /**
+   * Adds `member`. Adding it again has no effect.
+   *
+   * @param member The member to add.
+   */
   add(member: T): this {
     this.#members.add(member);
     return this;
@@ -87,6 +91,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    * Removes `member`. If it was the last member, all waiters are released at once, even if the set is filled again
    * right after.
    *
+   * @param member The member to remove.
    * @returns Whether it was a member.
    */
   delete(member: T): boolean {
@@ -95,7 +100,11 @@ export class SetEvent<T = unknown> implements Iterable<T> {
     return true;
   }
 
-  /** Whether `member` is in the set. */
+  /**
+   * Whether `member` is in the set.
+   *
+   * @param member The member to look for.
+   */
   has(member: T): boolean {
     return this.#members.has(member);
   }
@@ -104,6 +113,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    * Makes `promise` a member until it settles. A rejection is left to the code that awaits the promise: the run-time
    * counts it as handled and does not report it.
    *
+   * @param promise A member until it has settled.
    * @returns The same promise.
    * @throws {TypeError} when it is not a promise.
    */
@@ -129,7 +139,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */

@@ -76,6 +76,7 @@ export class SingleFlight<K = string | number | bigint | symbol> {
   /**
    * Whether a function runs for `key`, or is about to.
    *
+   * @param key The key.
    * @throws {TypeError} when `key` is undefined or a function.
    */
   has(key: K): boolean {
@@ -86,6 +87,7 @@ export class SingleFlight<K = string | number | bigint | symbol> {
   /**
    * Makes the next call with `key` start a new run, even while a function runs for it. Present callers keep their run.
    *
+   * @param key The key.
    * @throws {TypeError} when `key` is undefined or a function.
    */
   forget(key: K): void {
@@ -108,7 +110,7 @@ export class SingleFlight<K = string | number | bigint | symbol> {
    * @param fn The function to call, with a signal; it may be synchronous.
    * @param options When to stop waiting; `timeout` in milliseconds. With 0, `fn` is not called.
    * @throws {TimeoutError} (as a rejection, like all of these) when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {TypeError} when `key` is undefined or a function, `fn` is not a function, and for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */

@@ -222,6 +222,7 @@ export class TaskGroup implements AsyncDisposable {
    * Wraps `fn`, keeping its parameters, `this` and result: each call goes through {@linkcode TaskGroup.run}. `fn` gets
    * only the arguments of the call, so it may use {@linkcode TaskGroup.signal}.
    *
+   * @param fn The function to wrap.
    * @throws {TypeError} when `fn` is not a function, or a generator function.
    */
   wrap<This, A extends unknown[], R>(
@@ -257,7 +258,7 @@ export class TaskGroup implements AsyncDisposable {
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {AggregateError} (as a rejection, like all of these) when several tasks have failed.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */

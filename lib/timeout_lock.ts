@@ -51,7 +51,7 @@ export class TimeoutLock extends Lock {
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {ClosedError} when it was cancelled.
    * @throws {TypeError} for options of a wrong type.

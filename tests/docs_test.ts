@@ -130,15 +130,14 @@ test("the first code of a page fits into the columns that a first screen shows",
 
 test("the index of names has each public name once, and no other", () => {
   const page = read("docs/reference.md");
-  assert.match(page, /extend `SyncError`/); // the base class has no row
-  const tables = page.split(/\n{2,}/).filter((block) => /^\| name /.test(block));
-  const columns = (line: string) => line.split("|").filter((_, i) => i === 1 || i === 3); // names, and their types
-  const cells = tables.flatMap((table) => table.split("\n")).flatMap(columns);
+  assert.match(page, /extend `SyncError`/); // the base class has no item
+  const items = page.split(/^- (?=\[?`\w+`)/m).slice(1).map((item) => item.split("\n\n")[0]!);
+  const cells = items.flatMap((item) => [/^\S+/.exec(item)![0], ...item.split(/ Types?:/).slice(1)]);
   const names = ["SyncError", ...cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name!))];
   assert.deepEqual(
     names.sort(),
     [...publicNames].sort(),
-    `the tables of docs/reference.md lack: ${
+    `the lists of docs/reference.md lack: ${
       [...publicNames].filter((name) => !names.includes(name))
     }; have no such public ` +
       `name, or have it twice: ${names.filter((name, i) => ![...publicNames].includes(name) || names[i - 1] === name)}`,

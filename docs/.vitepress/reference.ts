@@ -11,6 +11,7 @@ interface Token {
   type: string;
   content: string;
   children: Token[] | null;
+  attrSet(name: string, value: string): void;
 }
 
 interface State {
@@ -59,7 +60,10 @@ function placeInGuide(path: string): string {
   return `/${{ interlock: "primitives", dashboard: "diagnostics" }[entry] ?? entry}.html`;
 }
 
-/** A heading that is a name gets a link behind it; code that is a name becomes a link, on the index of names each time. */
+/**
+ * A heading that is a name gets a link behind it, and code that is a name becomes a link. On the index of names it does so
+ * each time, and links of names to the guide become links to their pages, too.
+ */
 export function linkNames(md: Markdown, sidebar: readonly Item[]): void {
   const pages = pagesOf(sidebar);
   md.core.ruler.push("reference", ({ tokens, env: { relativePath = "" }, Token }) => {
@@ -81,13 +85,16 @@ export function linkNames(md: Markdown, sidebar: readonly Item[]): void {
         token.children.push(behind(page, "reference"));
         return;
       }
-      let links = 0;
+      const isIndex = relativePath === "reference.md";
+      let link: Token | undefined;
       token.children = token.children.flatMap((child) => {
-        links += { link_open: 1, link_close: -1 }[child.type] ?? 0;
+        if (child.type === "link_open") link = child;
+        if (child.type === "link_close") link = undefined;
         const name = child.type === "code_inline" ? /^(?:new )?(\w+)(?=$|[(<])/.exec(child.content)?.[1] : undefined;
         const page = pages.get(name ?? "");
-        if (name === undefined || page === undefined || links > 0) return [child];
-        if (seen.has(name) && relativePath !== "reference.md") return [child];
+        if (name === undefined || page === undefined) return [child];
+        if (isIndex) link?.attrSet("href", page);
+        if (link !== undefined || (seen.has(name) && !isIndex)) return [child];
         seen.add(name);
         return [open(page), child, html("</a>")];
       });

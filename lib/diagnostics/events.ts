@@ -60,13 +60,33 @@ export interface ReleaseEvent extends DiagnosticEvent {
  * throws becomes an uncaught error and never reaches the code that uses the lock.
  */
 export interface Observer {
-  /** A call has joined a queue. */
+  /**
+   * A call has joined a queue.
+   *
+   * @param event What happened, and when.
+   * @param call The call that it happened to; the same object in all its events.
+   */
   wait?(event: WaitEvent, call: ObservedCall): void;
-  /** A call has been granted. */
+  /**
+   * A call has been granted.
+   *
+   * @param event What happened, and when.
+   * @param call The call that it happened to; the same object in all its events.
+   */
   grant?(event: GrantEvent, call: ObservedCall): void;
-  /** A call has left the queue without a grant. */
+  /**
+   * A call has left the queue without a grant.
+   *
+   * @param event What happened, and when.
+   * @param call The call that it happened to; the same object in all its events.
+   */
   giveUp?(event: GiveUpEvent, call: ObservedCall): void;
-  /** A hold has ended. */
+  /**
+   * A hold has ended.
+   *
+   * @param event What happened, and when.
+   * @param call The call that it happened to; the same object in all its events.
+   */
   release?(event: ReleaseEvent, call: ObservedCall): void;
 }
 

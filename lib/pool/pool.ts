@@ -225,7 +225,7 @@ export class Pool implements AsyncDisposable {
    * @throws {ClosedError} (as a rejection, like all of these) when the pool is closed.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {TypeError} when `fn` is not a function, and for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative, and for a `priority` that is not finite.
    */
@@ -256,7 +256,7 @@ export class Pool implements AsyncDisposable {
    * @throws {ClosedError} (as a rejection, like all of these) when the pool is closed.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {TypeError} when `fn` is not a function, and for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative, and for a `priority` that is not finite.
    */
@@ -387,7 +387,7 @@ export class Pool implements AsyncDisposable {
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {AggregateError} when several have failed.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {TypeError} for options of a wrong type.
    * @throws {RangeError} for a `timeout` that is NaN or negative.
    */

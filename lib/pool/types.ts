@@ -47,7 +47,13 @@ export interface MapOptions<S extends boolean = false> {
 /** A result of a map: of type `R`, or settled if `S` is true. */
 export type MapResult<R, S extends boolean> = S extends true ? PromiseSettledResult<R> : R;
 
-/** The function that a map calls for each item. */
+/**
+ * The function that a map calls for each item.
+ *
+ * @param value The item.
+ * @param index Its position in the source, from 0.
+ * @param signal Aborts when the map ends early: by its own signal, by a failure, or because its reader stops.
+ */
 export type MapFunction<T, R> = (value: T, index: number, signal: AbortSignal) => R | PromiseLike<R>;
 
 /** Results of {@linkcode Pool#map | pool.map}, to be read once: with `for await` or `toArray()`. */

@@ -67,7 +67,7 @@ export class RedisKeyedMutex {
    * @param key Any text.
    * @param options `timeout` in milliseconds bounds the whole call, even while Redis does not answer.
    * @throws {TimeoutError} The time is over; `cause` is the connection's error if there is one.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
    */
   acquire(key: string, options?: WaitOptions): Promise<Lease> {
@@ -110,12 +110,20 @@ export class RedisKeyedMutex {
     return new SpecLock(this.#spec(key));
   }
 
-  /** Returns the holder and the waiters of a key, at one moment. */
+  /**
+   * Returns the holder and the waiters of a key, at one moment.
+   *
+   * @param key The key.
+   */
   inspect(key: string): Promise<Inspection> {
     return promiseTry(() => inspect(this.#spec(key)));
   }
 
-  /** Revokes the current hold of a key and hands off to the next waiter; see `RedisLock`. */
+  /**
+   * Revokes the current hold of a key and hands off to the next waiter; see `RedisLock`.
+   *
+   * @param key The key.
+   */
   forceRelease(key: string): Promise<boolean> {
     return promiseTry(() => forceRelease(this.#spec(key)));
   }

@@ -70,6 +70,7 @@ export interface RedisAcquirable<O extends WaitOptions = WaitOptions> extends Ac
   /**
    * Takes over the lease with this `lease.id`, even from another process; see `RedisLock.adopt`.
    *
+   * @param id The `id` of the lease.
    * @returns The lease; undefined if it is no longer held.
    */
   adopt(id: string): Promise<Lease | undefined>;
@@ -77,6 +78,7 @@ export interface RedisAcquirable<O extends WaitOptions = WaitOptions> extends Ac
    * Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`; see
    * `RedisLock.wrap`.
    *
+   * @param fn The function to wrap.
    * @throws {TypeError} `fn` is not a function, or is a generator function.
    */
   wrap<This, A extends unknown[], R>(

@@ -74,7 +74,7 @@ export class RedisLock implements RedisAcquirable {
    *
    * @param options `timeout` in milliseconds bounds the whole call, even while Redis does not answer.
    * @throws {TimeoutError} The time is over; `cause` is the connection's error if there is one.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
    */
   acquire(options?: WaitOptions): Promise<Lease> {
@@ -124,6 +124,7 @@ export class RedisLock implements RedisAcquirable {
    * Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`. `fn` gets only
    * the arguments of the call. If `fn` has to notice the loss of its lease, use `run`.
    *
+   * @param fn The function to wrap.
    * @throws {TypeError} `fn` is not a function, or is a generator function.
    */
   wrap<This, A extends unknown[], R>(

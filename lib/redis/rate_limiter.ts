@@ -165,7 +165,7 @@ export class RedisRateLimiter {
    * @param options How many starts, and when to stop waiting; `timeout` in milliseconds. A call whose turn would come
    * after its `timeout` rejects at once, and uses no start.
    * @throws {TimeoutError} Its turn would come too late, or Redis did not answer in time; `cause` is the connection's error.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {RedisError} Redis refuses, or could not be reached for 30 s and neither option is given.
    * @throws {TypeError | RangeError} An option has a wrong type or value; `permits` is above the limit.
    */
@@ -217,6 +217,7 @@ export class RedisRateLimiter {
    * Wraps `fn`, keeping its parameters, `this` and result: each call goes through {@linkcode RedisRateLimiter.run}.
    * `fn` gets only the arguments of the call.
    *
+   * @param fn The function to wrap.
    * @throws {TypeError} `fn` is not a function, or a generator function.
    */
   wrap<This, A extends unknown[], R>(

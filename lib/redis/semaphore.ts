@@ -94,7 +94,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * @param options `permits` (default: 1), `signal`, and `timeout` in milliseconds for the whole call.
    * @throws {RangeError} More permits than there are.
    * @throws {TimeoutError} The time is over; `cause` is the connection's error if there is one.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither `signal` nor `timeout` is given.
    */
   async acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {
@@ -146,6 +146,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`. `fn` gets only
    * the arguments of the call. If `fn` has to notice the loss of its lease, use `run`.
    *
+   * @param fn The function to wrap.
    * @throws {TypeError} `fn` is not a function, or is a generator function.
    */
   wrap<This, A extends unknown[], R>(

@@ -21,7 +21,9 @@ import { printAs } from "../internal/show.ts";
 import { exposeState } from "../internal/state.ts";
 
 /**
- * Shuts a process down without dropping an accepted request. The sequence:
+ * Shuts a process down without dropping an accepted request.
+ *
+ * The sequence:
  *
  * 1. **Signal**: an OS signal arrives, or `request()` is called. `signal` aborts, `ready` turns false, and WebSockets
  *    are closed with code 1001.
@@ -156,15 +158,22 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * Counts `work` as in flight until it settles. You can call it during the drain, too, because the work in flight may
    * need it.
    *
-   * @param work A promise, or a function to call with `signal`. The report does not contain its rejection: handle the
-   * returned promise. The run-time reports an unhandled rejection only for a function, not for a promise.
+   * @param work A promise. The report does not contain its rejection: handle the returned promise. The run-time reports
+   * an unhandled rejection only for a function, not for a promise.
    * @param label Names it in the report if it has to be cut. Default: the function's name.
-   * @returns The same promise, or one for the function's result.
+   * @returns The same promise.
    * @throws {ClosedError} (as a rejection) when the drain is over.
    * @throws {TypeError} (as a rejection) when `work` is neither a promise nor a function.
    */
   track<P extends PromiseLike<unknown>>(work: P, label?: string): P;
-  /** Calls a function immediately, and counts it as in flight until its result settles. */
+  /**
+   * Calls a function immediately, and counts it as in flight until its result settles.
+   *
+   * @param work The function to call. Its signal aborts when the shutdown begins.
+   * @param label Names it in the report if it has to be cut. Default: the function's name.
+   * @returns The function's result.
+   * @throws {ClosedError} (as a rejection) when the drain is over.
+   */
   track<T>(work: (signal: AbortSignal) => T | PromiseLike<T>, label?: string): Promise<T>;
   track(work: PromiseLike<unknown> | ((signal: AbortSignal) => unknown), label?: string): PromiseLike<unknown> {
     const { inFlight, signal } = this.#state;
@@ -235,6 +244,8 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
   /**
    * Undoes `attach`: this shutdown does not close the server or pool. Its requests in flight stay counted until they
    * end. `handler` is not undone. Has no effect on a server that is not attached.
+   *
+   * @param server The server or pool passed to `attach`.
    */
   detach(server: ServerLike | PoolLike): void {
     detach(this.#state, server);

@@ -16,7 +16,11 @@ export interface PoolLike {
   readonly waiting: number;
   /** Rejects new calls. */
   close(): void;
-  /** Rejects queued calls and aborts running functions. */
+  /**
+   * Rejects queued calls and aborts running functions.
+   *
+   * @param reason What waiting calls reject with.
+   */
   cancel(reason?: unknown): void;
   /** Resolves when nothing runs, is queued or is read; throws unobserved failures. */
   join(): Promise<void>;

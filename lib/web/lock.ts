@@ -70,7 +70,7 @@ export class WebLock implements Acquirable<WebGuard> {
    *
    * @param options `timeout` in milliseconds; 0 tries once.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} when the signal aborts: its `reason`.
+   * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {TypeError | RangeError} for bad options.
    */
   acquire(options?: WaitOptions): Promise<WebGuard> {
@@ -99,6 +99,7 @@ export class WebLock implements Acquirable<WebGuard> {
    * Wraps `fn`, keeping its parameters, `this` and result: each call goes through {@linkcode WebLock.run}. `fn` gets
    * only the arguments of the call.
    *
+   * @param fn The function to wrap.
    * @throws {TypeError} when `fn` is not a function, or a generator function.
    */
   wrap<This, A extends unknown[], R>(

@@ -12,7 +12,11 @@ import { checkWebName, readLocks, specOf, type WebLockSpec, type WebRwLockOption
 
 /** One side of a {@linkcode WebRwLock}. */
 export interface WebRwLockSide extends Acquirable<WebGuard> {
-  /** Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`. */
+  /**
+   * Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`.
+   *
+   * @param fn The function to wrap.
+   */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
   ): (this: This, ...args: A) => Promise<Awaited<R>>;

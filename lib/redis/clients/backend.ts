@@ -15,9 +15,19 @@ export interface Backend {
   /**
    * Runs a script by its digest; rejects with a message that begins with NOSCRIPT if the server does not know the
    * script.
+   *
+   * @param sha The SHA-1 of the script, in hexadecimal.
+   * @param keys The keys that the script uses.
+   * @param args Its other arguments.
    */
   evalsha(sha: string, keys: string[], args: string[]): Promise<unknown>;
-  /** Runs a script by its text. */
+  /**
+   * Runs a script by its text.
+   *
+   * @param script The text of the script, in Lua.
+   * @param keys The keys that the script uses.
+   * @param args Its other arguments.
+   */
   eval(script: string, keys: string[], args: string[]): Promise<unknown>;
   /**
    * Listens on a channel, over a separate connection if the client needs one. Once the server has confirmed, resolves
@@ -57,7 +67,11 @@ export interface Backend {
   readonly cluster?: boolean;
   /** Whether the client was closed for good, so that no command is retried. */
   readonly closed?: boolean;
-  /** Calls `listener` when the client is closed for good. */
+  /**
+   * Calls `listener` when the client is closed for good.
+   *
+   * @param listener Called once the connection has closed.
+   */
   onClose?(listener: () => void): void;
 }
 

@@ -14,7 +14,12 @@ import { requestLabel } from "../in_flight.ts";
 import { readLabel } from "../options.ts";
 import { REFUSAL, type ShutdownState } from "../shutdown_state.ts";
 
-/** A handler for Deno.serve, Bun.serve and fetch-style frameworks. */
+/**
+ * A handler for Deno.serve, Bun.serve and fetch-style frameworks.
+ *
+ * @param request The request.
+ * @param rest What the server passes besides, such as the remote address.
+ */
 export type FetchHandler<A extends unknown[], R> = (request: Request, ...rest: A) => R | PromiseLike<R>;
 
 /** How {@linkcode GracefulShutdown.handler} treats requests. */
