@@ -9,11 +9,11 @@ function read(path: string): string {
   return readFileSync(fileURLToPath(new URL(`../${path}`, import.meta.url)), "utf8");
 }
 
-/** The version in the row of the page whose first cell begins so. */
-function row(where: string): string {
-  const line = read("docs/run-times.md").split("\n").find((line) => line.startsWith(`| ${where}`));
-  assert.ok(line !== undefined, `no row for ${where}`);
-  return line;
+/** The item of the page that begins so. */
+function item(where: string): string {
+  const found = read("docs/run-times.md").split(/\n(?=- |\n)/).find((item) => item.startsWith(`- **${where}`));
+  assert.ok(found !== undefined, `no item for ${where}`);
+  return found;
 }
 
 function minor(version: string): string {
@@ -21,20 +21,22 @@ function minor(version: string): string {
 }
 
 test("docs/run-times.md: the versions are those that the scripts run", () => {
-  assert.ok(row("Deno").includes(read(".dvmrc").trim()));
-  assert.ok(row("Bun").includes(BUN));
-  for (const version of Object.values(NODES)) assert.ok(row("Node").includes(minor(version)), `Node ${version}`);
+  assert.ok(item("Deno").includes(read(".dvmrc").trim()));
+  assert.ok(item("Bun").includes(BUN));
+  for (const version of Object.values(NODES)) assert.ok(item("Node").includes(minor(version)), `Node ${version}`);
   const typescripts = /TYPESCRIPTS = \[(.*)\]/.exec(read("scripts/check_npm.ts"))![1]!.match(/[\d.]+/g)!;
-  assert.ok(row("TypeScript").includes(`${minor(typescripts[0]!)} to ${minor(typescripts.at(-1)!)}`));
+  assert.ok(item("TypeScript").includes(`${minor(typescripts[0]!)} to ${minor(typescripts.at(-1)!)}`));
 });
 
 test("docs/run-times.md: the versions of the packages are those of the long tests", () => {
   const { dependencies } = JSON.parse(read("tests/long/surroundings/package.json"));
-  assert.ok(row("Jest").includes(`Jest ${/\d+/.exec(dependencies.jest)}`));
-  for (const [name, where] of [["zone.js", "zone.js"], ["bluebird", "zone.js"], ["esbuild", "minified"]] as const) {
-    assert.ok(row(where).includes(`${minor(dependencies[name])}`), name);
+  assert.ok(item("Jest").includes(`Jest ${/\d+/.exec(dependencies.jest)}`));
+  for (
+    const [name, where] of [["zone.js", "zone.js"], ["bluebird", "zone.js"], ["esbuild", "Code minified"]] as const
+  ) {
+    assert.ok(item(where).includes(`${minor(dependencies[name])}`), name);
   }
-  assert.ok(row("Vitest").includes(`Vitest ${/\d+/.exec(dependencies.vitest)}`));
+  assert.ok(item("Jest").includes(`Vitest ${/\d+/.exec(dependencies.vitest)}`));
   assert.match(dependencies.miniflare, /^4\.202604/);
-  assert.match(row("Cloudflare Workers"), /April 2026/);
+  assert.match(item("Cloudflare Workers"), /April 2026/);
 });
