@@ -1,4 +1,4 @@
-/** The table of docs/running-redis.md, and what warnings, metrics and dashboard show within a minute of each trouble. */
+/** The lists of docs/running-redis.md, and what warnings, metrics and dashboard show within a minute of each trouble. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { Tracks } from "../../lib/dashboard/tracks.ts";
@@ -25,23 +25,33 @@ import { Warnings } from "./_warnings.ts";
 
 await computeDigests();
 
+/** The three lists, in the order of the page. */
+const KINDS = ["tried again", "final", "none"] as const;
+
 interface Row {
   readonly trouble: string;
   readonly error: string;
+  /** What becomes of the call. */
+  readonly kind: (typeof KINDS)[number];
 }
 
-function rowsOfTable(): Row[] {
+function rowsOfPage(): Row[] {
   const text = readFileSync(new URL("../../docs/running-redis.md", import.meta.url), "utf8");
-  const lines = /## Redis in trouble[^]*?\n((?:\|.*\n)+)/.exec(text)![1]!.trim().split("\n").slice(2);
-  return lines.map((line) => {
-    const [trouble, error] = line.split("|").slice(1, -1).map((cell) => cell.trim());
-    return { trouble: trouble!, error: error! };
-  });
+  const blocks = text.split("## Redis in trouble")[1]!.split(/\n{2,}/);
+  const lists = blocks.filter((block) => /^- [^*]/.test(block));
+  assert.equal(lists.length, KINDS.length);
+  return lists.flatMap((list, i) =>
+    [...list.matchAll(/^- (.*?): (.*)$/gm)].map(([, trouble, error]) => ({
+      trouble: trouble!,
+      error: error!,
+      kind: KINDS[i]!,
+    }))
+  );
 }
 
-/** The quoted parts of a cell. */
-function quoted(cell: string): string[] {
-  return [...cell.matchAll(/`([^`]+)`/g)].map(([, text]) => text!);
+/** The quoted parts of an item. */
+function quoted(item: string): string[] {
+  return [...item.matchAll(/`([^`]+)`/g)].map(([, text]) => text!);
 }
 
 /** A server, which is in trouble from some moment on. */
@@ -213,19 +223,19 @@ async function suffer(make: () => Patient) {
   }
 }
 
-const rows = rowsOfTable();
+const rows = rowsOfPage();
 
-test("docs/running-redis.md: the table has a row for each trouble that is tried, and no other", () => {
-  assert.deepEqual(rows.map(({ trouble }) => trouble), Object.keys(troubles));
+test("docs/running-redis.md: the lists have an item for each trouble that is tried, and no other", () => {
+  assert.deepEqual(rows.map(({ trouble }) => trouble).sort(), Object.keys(troubles).sort());
 });
 
 for (const row of rows) {
   test(`docs/running-redis.md: ${row.trouble}`, async () => {
     const { lease, errors, warnings, outcomes, waited, page } = await suffer(troubles[row.trouble]!);
-    const isFinal = row.error.startsWith("final:");
+    const isFinal = row.kind === "final";
     const [words] = quoted(row.error);
     const reason = reasons[row.trouble] ?? words!;
-    if (!row.error.startsWith("none")) {
+    if (row.kind !== "none") {
       assert.equal(errors.length, 2, "both calls fail");
       const [timedOut, failed] = isFinal ? [undefined, ...errors] : errors;
       assert.equal((failed as Error).message.includes(words!), true, chain(failed));
