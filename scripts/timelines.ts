@@ -1,12 +1,12 @@
 /**
- * `deno run -A scripts/timelines.ts`: the playground's scenes as pictures for the README, in docs/timelines/. The real module runs,
+ * `deno run -A scripts/timelines.ts`: the playground's scenes as pictures for the README and the guide, in docs/timelines/. The real module runs,
  * by a clock that is moved by hand, so the same code gives the same pictures.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { setImmediate } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { scenes } from "../docs/playground/scenes.ts";
+import { PICTURE, scenes } from "../docs/playground/scenes.ts";
 import { Stage } from "../docs/playground/stage.ts";
 import { draw } from "../lib/dashboard/timeline.ts";
 import { FakeTime } from "../tests/_tools.ts";
@@ -20,11 +20,8 @@ export function pictureOf(name: string): string {
 export async function picture(name: string): Promise<string> {
   const time = new FakeTime();
   try {
-    const impatient = ["Lock", "Semaphore", "Pool"].includes(name);
-    const limit = name === "Barrier" ? 3 : 2;
-    const tasks = name === "KeyedMutex" ? 3 : 6; // as many as in the program above it in the README
-    const stage = new Stage({ tasks, work: 600, limit, impatient });
     const scene = scenes[name]!;
+    const stage = new Stage({ ...PICTURE, ...scene.picture });
     let over = false;
     const playing = scene.play(stage).finally(() => over = true);
     for (let i = 0; !over && i < 2000; i++) {
@@ -34,8 +31,8 @@ export async function picture(name: string): Promise<string> {
     }
     await playing;
     const end = Math.max(...stage.lanes.flatMap((lane) => lane.marks.map(({ at }) => at)));
-    const note = scene.limit && `${scene.limit}: ${limit}`;
-    return draw({ title: name, lanes: stage.lanes, now: end, width: 400, note, dots: scene.dots }) + "\n";
+    const { caption, dots } = scene;
+    return draw({ title: name, caption, lanes: stage.lanes, now: end, span: 0, width: 400, dots }) + "\n";
   } finally {
     time.restore();
   }

@@ -15,6 +15,21 @@ for (const name of Object.keys(scenes)) {
   });
 }
 
+const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), "utf8");
+
+test("timelines: the pages describe each picture by its caption", () => {
+  const pages = ["README.md", "docs/primitives.md", "docs/pool-and-rate-limits.md"].map(read).join("");
+  const found = [...pages.matchAll(/!\[(.*)\]\((?:docs\/)?(timelines\/.*)\)/g)].map(([, words, path]) =>
+    `${path}: ${words}`
+  );
+  const wanted = Object.entries(scenes).map(([name, { caption }]) =>
+    `${pictureOf(name).replace("docs/", "")}: ${caption}`
+  );
+  assert.deepEqual(found.filter((one) => !wanted.includes(one)), []);
+  assert.ok(found.length > 15);
+  assert.deepEqual(Object.values(scenes).filter(({ caption }) => caption.length > 52), [], "wider than the picture");
+});
+
 test("timelines: the playground has every primitive", () => {
   const primitives = Object.entries(module).filter(([, { prototype }]) => !(prototype instanceof Error));
   const missing = primitives.map(([name]) => name).filter((name) => !(name in scenes));

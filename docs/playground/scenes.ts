@@ -6,6 +6,7 @@ import {
   Condition,
   Event,
   GracefulShutdown,
+  type KeyedLock,
   KeyedMutex,
   KeyedRateLimiter,
   KeyedSemaphore,
@@ -21,11 +22,12 @@ import {
   SingleFlight,
   TaskGroup,
   TimeoutLock,
+  type WaitOptions,
 } from "../../mod.ts";
 import type { Lane } from "./lane.ts";
-import type { Stage } from "./stage.ts";
+import type { Settings, Stage } from "./stage.ts";
 
-/** The page and the pictures of the guide show this of a primitive. */
+/** The page shows this of a primitive. */
 export interface Scene {
   readonly about: string;
   readonly code: string;
@@ -38,12 +40,40 @@ export interface Scene {
   play(stage: Stage): Promise<unknown>;
 }
 
+/** A scene with a picture in the guide. */
+export interface PicturedScene extends Scene {
+  /** One line in the picture, which is also its alternative text: at most 52 characters. */
+  readonly caption: string;
+  /** The settings of the picture. Default: those of {@linkcode PICTURE}. */
+  readonly picture?: Partial<Settings>;
+}
+
+export const PICTURE: Settings = { tasks: 6, work: 600, limit: 2, impatient: false };
+
 const letter = (i: number) => "ABC"[i % 3]!;
 const user = (i: number) => ["ann", "ann", "bob"][i % 3]!;
 
-export const scenes: Readonly<Record<string, Scene>> = {
+/** A key that shows in its lane when its task waits for it and holds it. */
+function shown(key: KeyedLock, lane: Lane): KeyedLock {
+  const { acquire, tryAcquire } = Object.getPrototypeOf(key) as KeyedLock;
+  const held = <G>(guard: G): G => {
+    if (guard !== undefined) lane.enter("holds");
+    return guard;
+  };
+  return Object.assign(key, {
+    tryAcquire: () => held(tryAcquire.call(key)),
+    acquire(options?: WaitOptions) {
+      lane.enter("waits");
+      return acquire.call(key, options).then(held);
+    },
+  });
+}
+
+export const scenes: Readonly<Record<string, PicturedScene>> = {
   Lock: {
     about: "One at a time, first come, first served. The releaser hands the lock to the next waiter.",
+    caption: "Four tasks take turns in order; two stop waiting",
+    picture: { impatient: true },
     code: "using _ = await lock.acquire({ signal });",
     play(stage) {
       const lock = new Lock();
@@ -52,6 +82,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
   TimeoutLock: {
     about: "A lock whose waiters time out (here after two and a half pieces of work). A holder never expires.",
+    caption: "The waits of tasks 5 and 6 time out after 1.5 s",
     code: "const lock = new TimeoutLock(1500);",
     play(stage) {
       const lock = new TimeoutLock(2.5 * stage.settings.work);
@@ -60,6 +91,8 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
   Semaphore: {
     about: "At most n at a time. A release grants to the first waiter.",
+    caption: "At most two tasks run; task 6 stops waiting",
+    picture: { impatient: true },
     code: "using _ = await semaphore.acquire({ signal });",
     limit: "permits",
     play(stage) {
@@ -71,6 +104,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
   BoundedSemaphore: {
     about: "A semaphore that throws on over-release: the last lane gives back a permit that it never took.",
+    caption: "At most two run; a release without a hold throws",
     code: "seats.release(); // RangeError when nothing was taken",
     limit: "permits",
     async play(stage) {
@@ -81,6 +115,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
   RwLock: {
     about: "Readers together, a writer alone, in one queue: neither side starves.",
+    caption: "Readers run side by side; the writer runs alone",
     code: "using _ = await rw.reader.acquire(); // or rw.writer",
     play(stage) {
       const rw = new RwLock();
@@ -97,6 +132,8 @@ export const scenes: Readonly<Record<string, Scene>> = {
   KeyedMutex: {
     about:
       "One at a time for each key. Different keys don't wait for each other, and an idle key leaves nothing behind.",
+    caption: "Ann's orders take turns; Bob's does not wait",
+    picture: { tasks: 3, work: 10, even: true },
     code: 'using _ = await users.acquire("ann", { signal });',
     play(stage) {
       const users = new KeyedMutex<string>();
@@ -108,6 +145,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
   KeyedSemaphore: {
     about: "At most n at a time for each key.",
+    caption: "At most two tasks run for each key",
     code: 'using _ = await domains.acquire("A", { signal });',
     limit: "permits per key",
     play(stage) {
@@ -121,6 +159,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
   lockOnArguments: {
     about: "Calls of one function with equal arguments run one at a time; other calls don't wait.",
+    caption: "Calls with equal arguments take turns",
     code: "const pay = lockOnArguments(mutex, [0])(async (user, cents) => …);",
     cancels: "none",
     play(stage) {
@@ -135,6 +174,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
   SingleFlight: {
     about: "Calls with the same key share one run: the first one starts it, and all get its result.",
+    caption: "Calls with the same key share one run",
     code: "const user = await users.run(id, (signal) => load(id, signal));",
     play(stage) {
       const users = new SingleFlight<string>();
@@ -146,6 +186,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
   shareOnArguments: {
     about: "Calls of one function with equal arguments share one run.",
+    caption: "Calls with equal arguments share one run",
     code: "const find = shareOnArguments(flights, [0])(async (user) => …);",
     cancels: "none",
     play(stage) {
@@ -159,23 +200,40 @@ export const scenes: Readonly<Record<string, Scene>> = {
     },
   },
   acquireAll: {
-    about: "Each task holds two keys at once, listed in any order. It cannot deadlock.",
+    about: "Each task holds two keys at once, listed in any order, with a row for each key. It cannot deadlock.",
+    caption: "Task 3 holds A while it waits for C; no deadlock",
+    picture: { tasks: 3 },
     code: "await using _ = await acquireAll([keys.at(a), keys.at(b)], { signal });",
-    play(stage) {
+    cancels: "by button",
+    async play(stage) {
       const keys = new KeyedMutex<string>();
       const pair = (i: number) => i % 2 === 0 ? [letter(i), letter(i + 1)] : [letter(i + 1), letter(i)];
-      return stage.each(
-        (lane, i) =>
-          stage.part(lane, i, async (signal, inside) => {
-            await using _ = await acquireAll(pair(i).map((key) => keys.at(key)), { signal });
-            await inside();
-          }),
-        (i) => `${i + 1}: ${pair(i).join(" and ")}`,
-      );
+      const lane = (i: number, key: string) => [key, stage.lane(`task ${i + 1}: ${key}`)] as const;
+      const tasks = Array.from({ length: stage.settings.tasks }, (_, i) => pair(i).sort().map((key) => lane(i, key)));
+      await stage.start(async (i) => {
+        const lanes = new Map(tasks[i]);
+        const controller = new AbortController();
+        for (const lane of lanes.values()) stage.controllers.set(lane, controller);
+        const locks = pair(i).map((key) => shown(keys.at(key), lanes.get(key)!));
+        let end: Parameters<Lane["mark"]> = ["✓"];
+        try {
+          await using _ = await acquireAll(locks, { signal: controller.signal });
+          await stage.sleep(stage.work(i));
+        } catch (error) {
+          end = ["✕", (error as Error).name];
+        }
+        const waiting = [...lanes.values()].find(({ state }) => state === "waits");
+        for (const lane of lanes.values()) {
+          lane.rest();
+          if (waiting === undefined || lane === waiting) lane.mark(...end);
+          stage.controllers.delete(lane);
+        }
+      });
     },
   },
   Event: {
     about: "A flag: set() releases all waiters, and later calls return at once.",
+    caption: "set() lets all six waiting tasks run at once",
     code: "await event.wait({ signal });",
     dots: "set()",
     async play(stage) {
@@ -192,6 +250,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
   SetEvent: {
     about: "Open while the set is empty: the last lane waits until the last member has left.",
+    caption: "The wait ends when the last of six tasks ends",
     code: "busy.track(promise); await busy.wait({ signal });",
     cancels: "by button",
     async play(stage) {
@@ -204,6 +263,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
   Condition: {
     about: "Consumers wait for an item. Each notification wakes one, which takes the lock back first.",
+    caption: "Each notify() wakes the consumer that waited longest",
     code: "await condition.waitFor(() => items.length > 0, { signal });",
     dots: "notify()",
     async play(stage) {
@@ -233,6 +293,8 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
   Barrier: {
     about: "Each waits until all parties have arrived; then all of them go on.",
+    caption: "Tasks wait until three have arrived, then all run",
+    picture: { limit: 3 },
     code: "const index = await barrier.wait({ signal });",
     limit: "parties",
     async play(stage) {
@@ -248,6 +310,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
   Queue: {
     about: "Items in order, to one consumer each. While it is full, the producer waits.",
+    caption: "The producer waits while the queue is full",
     code: "await queue.put(item); for await (const item of queue) …",
     dots: "put()",
     limit: "capacity",
@@ -280,6 +343,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
   TaskGroup: {
     about: "All succeed, or the first failure stops the rest: the third task fails, and the others are aborted.",
+    caption: "Task 3 fails; the group aborts those still running",
     code: "await using group = new TaskGroup(); group.run((signal) => load(url, signal));",
     cancels: "none",
     async play(stage) {
@@ -301,6 +365,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
   RateLimiter: {
     about: "At most n starts in any window of time (here four pieces of work long). There is nothing to release.",
+    caption: "At most two tasks start in any 2.4 s",
     code: "await rate.acquire({ signal });",
     limit: "starts per window",
     play(stage) {
@@ -310,6 +375,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
   KeyedRateLimiter: {
     about: "At most n starts per key in any window of time (here four pieces of work long).",
+    caption: "At most two tasks start per key in any 2.4 s",
     code: 'await requests.acquire("A", { signal });',
     limit: "starts per key and window",
     play(stage) {
@@ -323,6 +389,8 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
   Pool: {
     about: "Functions run, at most n at a time. Each gets a signal that can cancel it while it runs.",
+    caption: "Two slots; task 6 is cancelled while it waits",
+    picture: { impatient: true },
     code: "const result = await pool.run((signal) => work(signal));",
     limit: "slots",
     async play(stage) {
@@ -333,6 +401,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
   GracefulShutdown: {
     about: "From the signal on, nothing new is accepted; requests in flight are finished within the grace time.",
+    caption: "Requests in flight finish; later ones are refused",
     code: "const report = await shutdown.finished;",
     dots: "request()",
     cancels: "none",

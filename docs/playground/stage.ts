@@ -12,6 +12,8 @@ export interface Settings {
   readonly limit: number;
   /** Whether every third task cancels a long wait. */
   readonly impatient: boolean;
+  /** Whether all tasks start at once and work equally long, as in a program without chance. */
+  readonly even?: boolean;
 }
 
 /** One run of one scene. */
@@ -50,15 +52,22 @@ export class Stage {
 
   /** How long task `i` works: different for each, the same every time. */
   work(i: number): number {
-    return this.settings.work * (0.7 + 0.6 * ((i * 0.618) % 1));
+    const { work, even } = this.settings;
+    return even ? work : work * (0.7 + 0.6 * ((i * 0.618) % 1));
   }
 
   /** The tasks start shortly one after another, and each plays its part. */
   async each(play: (lane: Lane, i: number) => Promise<unknown>, label = (i: number) => `task ${i + 1}`): Promise<void> {
     const lanes = Array.from({ length: this.settings.tasks }, (_, i) => this.lane(label(i)));
-    await Promise.all(lanes.map(async (lane, i) => {
-      await this.sleep(i * Math.min(90, this.settings.work / 5));
-      await play(lane, i);
+    await this.start((i) => play(lanes[i]!, i));
+  }
+
+  /** As `each`, for tasks that make their lanes themselves. */
+  async start(play: (i: number) => Promise<unknown>): Promise<void> {
+    const { tasks, work, even } = this.settings;
+    await Promise.all(Array.from({ length: tasks }, async (_, i) => {
+      if (!even) await this.sleep(i * Math.min(90, work / 5));
+      await play(i);
     }));
   }
 

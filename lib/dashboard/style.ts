@@ -53,13 +53,11 @@ tr.selected th { box-shadow: inset 3px 0 var(--accent); }
 tr.selected button { font-weight: 600; }
 td .slow { color: var(--wait); font-weight: 600; }
 td .bad { color: var(--bad); font-weight: 600; }
-small { color: var(--soft); }
-.none { color: var(--soft); text-align: left; }
+small, .none { color: var(--soft); text-align: left; }
 #detail { margin-top: 1rem; padding: 1rem 0; min-height: 12rem; }
 #detail:empty { visibility: hidden; }
 #detail > * { margin-left: 1rem; margin-right: 1rem; }
-#detail > .timeline { margin: 0 .5rem; overflow: hidden; }
-.timeline svg { display: block; }
+#detail > .timeline { display: grid; margin: 0 .5rem; overflow: hidden; }
 .note { color: var(--soft); font-size: .8rem; }
 .calls { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); gap: 1rem 2rem; margin-top: 1rem; }
 .calls ul { list-style: none; margin: 0; padding: 0; }

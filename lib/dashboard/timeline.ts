@@ -29,8 +29,8 @@ export interface Row {
   readonly marks: readonly Mark[];
 }
 
-/** Heights in pixels: a row and its bar, the space above all rows, the axis and the legend. */
-const ROW = 30, TOP = 14, BAR = 18, AXIS = 24, LEGEND = 26;
+/** Heights in pixels: a row and its bar, the space above all rows, the caption, the axis and the legend. */
+const ROW = 30, TOP = 14, BAR = 18, CAPTION = 24, AXIS = 24, LEGEND = 26;
 
 /**
  * Each selector and property with its colour on a bright and on a dark page. Not CSS variables, which some SVG viewers
@@ -54,8 +54,8 @@ const STYLE = '.tl{font:13px system-ui,-apple-system,"Segoe UI",sans-serif}.tl .
   ".tl .waits{fill:url(#hatch)}.tl .hatch{stroke-width:2.5}.tl text.bad{font-weight:700}" +
   `${BRIGHT}@media(prefers-color-scheme:dark){${DARK}}`;
 
-const HATCH = '<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">' +
-  '<path class="hatch" d="M0 0V6"/></pattern>';
+const HATCH = '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" ' +
+  'patternTransform="rotate(45)"><path class="hatch" d="M0 0V6"/></pattern></defs>';
 
 /** The contents of a drawing. */
 export interface Drawing {
@@ -69,14 +69,14 @@ export interface Drawing {
   readonly width: number;
   /** Minimum number of milliseconds from left to right. */
   readonly span?: number;
-  /** Stands behind the legend. */
-  readonly note?: string | undefined;
+  /** One line of text above the rows, and what a screen reader reads. Without it, screen readers get a summary. */
+  readonly caption?: string;
   /** What a dot stands for, in the legend. */
   readonly dots?: string | undefined;
 }
 
 /** Draws a complete SVG. */
-export function draw({ title, lanes, from = 0, now, width, span = 1000, note = "", dots = "a call" }: Drawing): string {
+export function draw({ title, lanes, from = 0, now, width, span = 1000, caption, dots = "a call" }: Drawing): string {
   // The left edge of the bars, behind the longest label.
   const left = 16 + 7.4 * Math.max(4, ...lanes.map((lane) => lane.label.length));
   const duration = Math.max(now - from, span);
@@ -85,12 +85,13 @@ export function draw({ title, lanes, from = 0, now, width, span = 1000, note = "
   const scale = Math.min(...texts.map(({ at, text }) => (width - left - roomFor(text)) / Math.max(0, at - from)));
   const x = (at: number) => round(left + Math.max(0, at - from) * scale);
   const bottom = TOP + lanes.length * ROW;
-  const height = bottom + AXIS + LEGEND;
   const rows = lanes.map((lane, i) => drawLane(lane, TOP + i * ROW, x, now)).join("");
-  const label = attribute(summary(title, lanes));
+  const label = attribute(caption ?? summary(title, lanes));
+  const [top, head] = caption === undefined ? [0, ""] : [CAPTION, `<text x="8" y="-6">${escape(caption)}</text>`];
+  const height = top + bottom + AXIS + LEGEND;
   return `<svg xmlns="http://www.w3.org/2000/svg" class="tl" role="img" aria-label="${label}" ` +
-    `viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><style>${STYLE}</style><defs>${HATCH}</defs>` +
-    drawAxis(from, from + duration, now, bottom, x) + rows + drawLegend(lanes, height - 8, note, dots) + "</svg>";
+    `viewBox="0 ${-top} ${width} ${height}" width="${width}" height="${height}"><style>${STYLE}</style>${HATCH}${head}` +
+    drawAxis(from, from + duration, now, bottom, x) + rows + drawLegend(lanes, height - top - 8, dots) + "</svg>";
 }
 
 /** The room needed for a text behind a bar. */
@@ -119,14 +120,15 @@ const ROUNDING = 1e-3;
 
 /** Draws a line at every second, half second or so, as far as there is room for the numbers. */
 function drawAxis(from: number, to: number, now: number, bottom: number, x: (at: number) => number): string {
-  const steps = [100, 250, 500, 1000, 2000, 5000, 10_000, 30_000];
+  const steps = [5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 30_000];
   const step = steps.find((one) => x(from + one) - x(from) >= 50) ?? 60_000;
   // A moving window counts back from now.
   const zero = from === 0 ? 0 : now;
   let axis = "";
   for (let count = -Math.floor((zero - from) / step); zero + count * step <= to + ROUNDING; count++) {
     const at = zero + count * step;
-    const label = from !== 0 && count === 0 ? "now" : `${count * step / 1000} s`.replace("-", "−");
+    const time = step < 100 ? `${count * step} ms` : `${count * step / 1000} s`;
+    const label = from !== 0 && count === 0 ? "now" : time.replace("-", "−");
     axis += `<path class="grid" d="M${x(at)} 4V${bottom}"/>` +
       `<text class="soft" text-anchor="middle" x="${x(at)}" y="${bottom + 14}">${label}</text>`;
   }
@@ -135,7 +137,7 @@ function drawAxis(from: number, to: number, now: number, bottom: number, x: (at:
 
 const LEGEND_TEXTS: Record<State, string> = { waits: "waits", holds: "holds", shares: "runs beside others" };
 
-function drawLegend(lanes: readonly Row[], y: number, note: string, dots: string): string {
+function drawLegend(lanes: readonly Row[], y: number, dots: string): string {
   let x = 8;
   let legend = "";
   const add = (sign: string, text: string) => {
@@ -149,7 +151,7 @@ function drawLegend(lanes: readonly Row[], y: number, note: string, dots: string
   const hasMark = (sign: Mark["sign"]) => lanes.some((lane) => lane.marks.some((mark) => mark.sign === sign));
   if (hasMark("●")) add(`<circle class="dot" cx="${x + 7}" cy="${y - 4}" r="5"/>`, dots);
   if (hasMark("✕")) add(`<text class="soft" x="${x + 2}" y="${y}">✕</text>`, "ends early");
-  return note === "" ? legend : `${legend}<text class="soft" x="${x}" y="${y}">${escape(note)}</text>`;
+  return legend;
 }
 
 /** Describes a drawing for screen readers: the rows whose last span still lasts, and the rows that ended early. */

@@ -36,7 +36,7 @@ const Example = () => {
   ]);
 };
 
-const Picture = () => h("img", { class: "turns", src: picture, alt: "Three orders of two users: orders of one user take turns, and users do not wait for each other" });
+const Picture = () => h("img", { class: "turns", src: picture, alt: "Ann's orders take turns; Bob's does not wait" });
 
 export default {
   extends: DefaultTheme,
