@@ -110,22 +110,21 @@ const DARK = "<style>@media (prefers-color-scheme: dark) { text { fill: #c9d1d9 
 
 /** File names and SVGs. */
 export async function charts(results: Results): Promise<[name: string, svg: string][]> {
-  const of = (row: string) => results.figures.filter((one) => one.row === row && one.contender !== FLOOR);
+  const nanoseconds = "ns of CPU time to acquire and release; less is better";
+  const microseconds = "µs per lease, logarithmic; less is better";
   return [
-    ["contention.svg", await svg(chart("One lock, 100 tasks", "ns a turn; less is better", of(SHARED), 1, BARS))],
-    [
-      "hand-over.svg",
-      await svg(
-        chart("One Redis lock, 10 tasks", "ms a lease, logarithmic; less is better", of(HAND_OVER), 1e6, LOG_DOTS),
-      ),
-    ],
+    ["contention.svg", await svg("100 tasks share one lock", nanoseconds, results, SHARED, 1, BARS)],
+    ["hand-over.svg", await svg("10 tasks share a Redis lock", microseconds, results, HAND_OVER, 1e3, LOG_DOTS)],
   ];
 }
 
-async function svg(spec: TopLevelSpec): Promise<string> {
-  const drawn = await new View(parse(compile(spec).spec), { renderer: "none" }).toSVG();
-  return drawn.replace(/(?<=^<svg[^>]*>)/, DARK);
+async function svg(title: string, subtitle: string, results: Results, row: string, ...how: How): Promise<string> {
+  const { spec } = compile(chart(title, subtitle, results, row, ...how));
+  const drawn = await new View(parse(spec), { renderer: "none" }).toSVG();
+  return drawn.replace(/^<svg([^>]*>)/, `<svg role="img" aria-label="${title}: ${subtitle}"$1${DARK}`);
 }
+
+type How = [unit: number, look: typeof BARS | typeof LOG_DOTS];
 
 const BARS = {
   mark: { type: "bar", height: 16 },
@@ -136,38 +135,41 @@ const BARS = {
 /** For times so different that the shortest bar would not be seen. */
 const LOG_DOTS = {
   mark: { type: "circle", size: 160, opacity: 1 },
-  axis: { format: "~g", values: [0.1, 1, 10, 100] as number[], gridColor: GRID },
-  scale: { type: "log", domain: [0.1, 100] as number[] },
+  axis: { format: ",d", values: [100, 1000, 10_000] as number[], gridColor: GRID },
+  scale: { type: "log", domain: [100, 100_000] as number[] },
 } as const;
 
 function chart(
   title: string,
   subtitle: string,
-  figures: readonly Measured[],
-  unit: number,
-  { mark, axis, scale }: typeof BARS | typeof LOG_DOTS,
+  { figures, packages, runTimes }: Results,
+  row: string,
+  ...[unit, { mark, axis, scale }]: How
 ): TopLevelSpec {
-  const values = figures.map(({ contender, runTime, ns }) => ({
-    contender,
-    runTime: TITLES[runTime],
+  const shown = figures.filter((one) => one.row === row && one.contender !== FLOOR).sort((a, b) => a.ns - b.ns);
+  const titleOf = (runTime: RunTime) => `${TITLES[runTime]} ${runTimes[runTime]}`;
+  const values = shown.map(({ contender, runTime, ns }) => ({
+    contender: `${contender} ${packages[contender]?.replace(/^v/, "") ?? ""}`.trim(),
+    runTime: titleOf(runTime),
     value: ns / unit,
   }));
   return {
     title: {
       text: title,
-      subtitle,
+      subtitle: subtitle.split("; "),
       color: TEXT,
       subtitleColor: TEXT,
       fontSize: 16,
       subtitleFontSize: 14,
       anchor: "start",
+      offset: 14,
     },
     data: { values },
     facet: {
       row: {
         field: "runTime",
         type: "nominal",
-        sort: Object.values(TITLES),
+        sort: RUN_TIMES.map(titleOf),
         title: null,
         header: {
           labelColor: TEXT,
@@ -178,11 +180,17 @@ function chart(
         },
       },
     },
+    resolve: { scale: { y: "independent" } }, // the quickest first, on each run-time
     spec: {
-      width: 250,
+      width: 230,
       height: { step: 24 },
       encoding: {
-        y: { field: "contender", type: "nominal", sort: null, axis: { title: null } },
+        y: {
+          field: "contender",
+          type: "nominal",
+          sort: null,
+          axis: { title: null, labelAlign: "left", labelPadding: 150, ticks: false },
+        },
         x: { field: "value", type: "quantitative", axis: { title: null, ...axis }, scale },
       },
       layer: [
@@ -192,14 +200,14 @@ function chart(
         },
         {
           mark: { type: "text", align: "left", dx: 10, color: TEXT, fontSize: 14 },
-          encoding: { text: { field: "value", format: ",.2~r" } },
+          encoding: { text: { field: "value", format: ",.0f" } },
         },
       ],
     },
     config: {
       background: "transparent",
       view: { stroke: null },
-      axis: { labelColor: TEXT, domainColor: GRID, tickColor: GRID, labelFontSize: 14 },
+      axis: { labelColor: TEXT, domainColor: GRID, tickColor: GRID, labelFontSize: 14, labelLimit: 300 },
     },
   };
 }
