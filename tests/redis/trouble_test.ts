@@ -131,7 +131,7 @@ const troubles: Record<string, () => Patient> = {
   "starting (LOADING)": replies("LOADING Redis is loading the dataset in memory"),
   "a long script (BUSY)": replies("BUSY Redis is busy running a script."),
   "a missing right (NOPERM)": replies("NOPERM this user has no permissions to run the 'evalsha' command"),
-  "a missing password, or with node-redis a changed one (NOAUTH)": replies("NOAUTH Authentication required."),
+  "a missing password (NOAUTH)": replies("NOAUTH Authentication required."),
   "a wrong password (WRONGPASS)": replies("WRONGPASS invalid username-password pair or user is disabled."),
   "out of connections": () => patient(MAXCLIENTS),
   "no connection for push": () =>
@@ -155,7 +155,7 @@ const reasons: Record<string, string> = {
   "starting (LOADING)": "LOADING",
   "a long script (BUSY)": "BUSY",
   "a missing right (NOPERM)": "may not run EVALSHA",
-  "a missing password, or with node-redis a changed one (NOAUTH)": "NOAUTH",
+  "a missing password (NOAUTH)": "NOAUTH",
   "a wrong password (WRONGPASS)": "WRONGPASS",
   "the cluster is down (CLUSTERDOWN)": "CLUSTERDOWN",
   "a lease was lost (flush, failover)": "Redis no longer knows this hold",
