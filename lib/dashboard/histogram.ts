@@ -36,15 +36,16 @@ export function drawHistogram(title: string, { counts, total }: Histogram): stri
   const bars = counts.map((count, i) => {
     const height = count === 0 ? 0 : Math.max(2, Math.round(count / Math.max(...counts) * HEIGHT));
     const [x, y] = [8 + i * (BAR + 2), 4 + HEIGHT - height];
-    const label = `<title>${count}: ${classOf(i)}</title>`;
-    return `<rect x="${x}" y="${y}" width="${BAR}" height="${height}" rx="2">${label}</rect>`;
+    const number = count === 0 ? "" : count.toLocaleString("en", { notation: "compact" });
+    const texts = `<title>${count}: ${classOf(i)}</title></rect><text x="${x + BAR / 2}" y="${y - 3}">${number}</text>`;
+    return `<rect x="${x}" y="${y}" width="${BAR}" height="${height}" rx="2">${texts}`;
   });
   // Every third class has its lower end below it.
   const labels = [1, 4, 7, 10].map((i) =>
-    `<text x="${8 + i * (BAR + 2)}" y="${HEIGHT + 20}" text-anchor="middle">${inWords(ENDS[i - 1]!)}</text>`
+    `<text x="${8 + i * (BAR + 2)}" y="${HEIGHT + 20}">${inWords(ENDS[i - 1]!)}</text>`
   );
   const words = counts.flatMap((count, i) => count > 0 ? [`${count} ${classOf(i)}`] : []).join(", ");
-  return `<svg class="histogram" viewBox="0 0 ${WIDTH} ${HEIGHT + 26}" role="img" aria-label="${title}: ${words}">` +
+  return `<svg class="histogram" viewBox="0 -10 ${WIDTH} ${HEIGHT + 36}" role="img" aria-label="${title}: ${words}">` +
     `<path d="M8 ${HEIGHT + 4.5}H${WIDTH - 6}"/>${bars.join("")}${labels.join("")}</svg>`;
 }
 

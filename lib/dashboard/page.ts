@@ -103,7 +103,7 @@ export function page(nonce: string): string {
 <body>
 <header>
 <h1>Interlock</h1>
-<p id="numbers"></p>
+<p id="numbers" title="Events are waits, grants and releases."></p>
 <p class="controls"><span id="state" role="status">connecting</span>
 <button type="button" id="pause" aria-pressed="false">Pause</button></p>
 </header>
@@ -111,7 +111,7 @@ export function page(nonce: string): string {
 <p id="announcement" role="alert"></p>
 <div id="alerts"></div>
 <table>
-<caption>By waiting time</caption>
+<caption>By waiting time <span class="wide none">· p95: 95 % of all waits or holds so far were shorter · Grants so far, with failed waits and lost holds</span></caption>
 <thead>${HEAD}</thead>
 <tbody id="things"></tbody>
 </table>

@@ -53,12 +53,12 @@ tr.selected th { box-shadow: inset 3px 0 var(--accent); }
 tr.selected button { font-weight: 600; }
 td .slow { color: var(--wait); font-weight: 600; }
 td .bad { color: var(--bad); font-weight: 600; }
-small, .none { color: var(--soft); text-align: left; }
+.none { color: var(--soft); text-align: left; font-weight: 400; white-space: normal; }
 #detail { margin-top: 1rem; padding: 1rem 0; min-height: 12rem; }
 #detail:empty { visibility: hidden; }
 #detail > * { margin-left: 1rem; margin-right: 1rem; }
 #detail > .timeline { display: grid; margin: 0 .5rem; overflow: hidden; }
-.note { color: var(--soft); font-size: .8rem; }
+small, .note { color: var(--soft); font-size: .8rem; }
 .calls { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); gap: 1rem 2rem; margin-top: 1rem; }
 .calls ul { list-style: none; margin: 0; padding: 0; }
 .calls li { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; padding: .2rem 0;
@@ -67,12 +67,11 @@ code { font: .85rem ui-monospace, Menlo, Consolas, monospace; overflow-wrap: any
 .histogram { display: block; width: 100%; max-width: 24rem; }
 .histogram rect { fill: var(--accent); }
 .histogram path { stroke: var(--line); }
-.histogram text { fill: var(--soft); font-size: 10.5px; }
+.histogram text { fill: var(--soft); font-size: 10.5px; text-anchor: middle; }
 footer { margin-top: 1.5rem; color: var(--soft); font-size: .8rem; max-width: 46rem; }
 @media (max-width: 46rem) {
   .wide { display: none; }
   th, td { padding: 0 .5rem; }
-  td.none { white-space: normal; }
   .controls { margin-left: 0; width: 100%; justify-content: space-between; }
 }
 `;

@@ -117,7 +117,7 @@ function level(longest: number): string {
 }
 
 function grantsHtml({ waiting, giveUps, losses }: Track): string {
-  const failures = (giveUps === 0 ? "" : ` · ${giveUps} gave up`) + (losses === 0 ? "" : ` · ${losses} lost`);
+  const failures = (giveUps === 0 ? "" : ` · ${giveUps} failed`) + (losses === 0 ? "" : ` · ${losses} lost`);
   return `${waiting.total - giveUps}${failures && `<small>${failures}</small>`}`;
 }
 
@@ -127,8 +127,8 @@ function detailHtml(track: Track, now: number, width: number): string {
   const lists = callsHtml("Holders", "held", track.holds, now) + callsHtml("Waiters", "waited", track.waits, now);
   return `<h2>${escape(track.label)}</h2>` + timelineHtml(track, now, width) +
     `<p class="note">The last ${SPAN / 1000} seconds.${sampled}</p><div class="calls">${lists}</div>` +
-    `<div class="calls"><section><h3>Waiting</h3>${drawHistogram("Waiting", track.waiting)}</section>` +
-    `<section><h3>Holding</h3>${drawHistogram("Holding", track.holding)}</section></div>`;
+    `<div class="calls"><section><h3>Calls by waiting time</h3>${drawHistogram("Waiting", track.waiting)}</section>` +
+    `<section><h3>Calls by holding time</h3>${drawHistogram("Holding", track.holding)}</section></div>`;
 }
 
 function callsHtml(title: string, verb: string, all: ReadonlySet<ObservedCall>, now: number): string {
@@ -137,7 +137,7 @@ function callsHtml(title: string, verb: string, all: ReadonlySet<ObservedCall>, 
     const permits = call.permits === 1 ? "" : `, ${call.permits} permits`;
     const place = site === undefined ? "" : ` <code title="${attribute(`${site.file}:${site.line}:${site.column}`)}">` +
       `${escape(`${site}`)}</code>`;
-    return `<li><span>#${call.id}${place}</span> <span>${verb} ${inWords(now - call.since)}${permits}</span></li>`;
+    return `<li><span>call ${call.id}${place}</span> <span>${verb} ${inWords(now - call.since)}${permits}</span></li>`;
   });
   const more = all.size - MOST_CALLS;
   if (more > 0) shown.push(`<li class="none">and ${more} more</li>`);

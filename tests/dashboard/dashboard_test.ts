@@ -357,11 +357,13 @@ test("dashboard: the numbers below a histogram stand where the classes of its ba
   const waits = new Histogram();
   assert.match(drawHistogram("Waiting", waits), />None has ended yet\.</);
   waits.add(2);
+  for (let i = 0; i < 1200; i++) waits.add(50);
   const picture = drawHistogram("Waiting", waits);
   const ends = new Map(
     [...picture.matchAll(/<rect x="(\d+)".*?: (?:from .*?)?to (.*?)</g)].map(([, x, end]) => [x, end]),
   );
-  const numbers = [...picture.matchAll(/<text x="(\d+)".*?>(.*?)</g)];
+  const numbers = [...picture.matchAll(/<text x="(\d+)" y="96">(.*?)</g)];
   assert.equal(numbers.length, 4);
+  assert.match(picture, />1<\/text>.*>1\.2K<\/text>/, "the numbers of durations above the bars");
   for (const [, x, text] of numbers) assert.equal(ends.get(`${Number(x) - 26}`), text);
 });
