@@ -14,7 +14,7 @@ export class RedisError extends SyncError {
 }
 
 /** An error's options; none without a cause. */
-export function causedBy(cause: unknown): ErrorOptions | undefined {
+export function causedBy(cause: unknown): { cause: unknown } | undefined {
   return cause === undefined ? undefined : { cause };
 }
 
