@@ -340,7 +340,7 @@ export class TaskGroup implements AsyncDisposable {
     if (isOfBlock) this.#failures = new Set([error, ...this.#failures]);
     else this.#failures.add(error);
     if (!isOfBlock && this.#unobserved === undefined) {
-      const isJoined = () => this.#joiners.size > 0;
+      const isJoined = () => this.#closing || this.#joiners.size > 0;
       this.#unobserved = new UnobservedFailures(withName("task group", this.name), isJoined, REMEDY, false);
       this.#unobserved.add(this, error, !this.#closing);
     }

@@ -42,7 +42,7 @@ export class UnobservedFailures {
 
   /**
    * @param owner The pool or task group in messages.
-   * @param isJoined Whether a call of `join` waits, and so will throw the failures.
+   * @param isJoined Whether a call waits that will throw the failures when all work has ended.
    * @param remedy How to observe a failure, for the warning.
    * @param areThrown Whether they become uncaught errors when the process runs out of work. If not, there is one
    *   warning in all.
@@ -114,8 +114,8 @@ export class UnobservedFailures {
   #warn(when: string, error: unknown): void {
     this.#hasWarned = true;
     if (!this.#areThrown) forgetAtExit(this);
-    const text = `Failure in ${this.#owner} not observed ${when}: ${describe(error)}; ${this.#remedy}`;
-    warn(text, "INTERLOCK_UNOBSERVED");
+    const remedy = this.#isJoined() ? "it still waits for work that has not ended" : this.#remedy;
+    warn(`Failure in ${this.#owner} not observed ${when}: ${describe(error)}; ${remedy}`, "INTERLOCK_UNOBSERVED");
   }
 }
 

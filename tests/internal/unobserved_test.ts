@@ -41,6 +41,10 @@ for (const where of ["left alone in a group", "handled in a group", "in a scope 
     const { code, err } = await run(where);
     if (!where.startsWith("in a scope")) assert.equal(code, 0);
     assert.match(err, /Failure in task group "pages" not observed until the process ran out of work: .*page not found/);
+    assert.match(
+      err,
+      where.startsWith("in a scope") ? /; it still waits for work that has not ended/ : /; use TaskGroup.scope/,
+    );
     assert.equal(err.split("INTERLOCK_UNOBSERVED").length, 2);
   });
 }
