@@ -12,23 +12,58 @@
 export class SyncError extends Error {}
 nameError(SyncError, "SyncError");
 
-/** The call's `timeout` has expired. The platform's own time-outs use the same `name`. */
+/**
+ * The `timeout` of a call has expired: of any method that waits. The call has left its queue, and holds nothing. The
+ * platform's own time-outs use the same `name`.
+ *
+ * @example
+ * ```ts
+ * import { Lock, TimeoutError } from "@interlock/interlock";
+ *
+ * const lock = new Lock({ name: "orders" });
+ * using _ = await lock.acquire();
+ * try {
+ *   await lock.run(() => {}, { timeout: 10 });
+ * } catch (error) {
+ *   if (!(error instanceof TimeoutError)) throw error;
+ *   console.log(error.message); // Cannot acquire lock "orders": timed out after 10 ms
+ * }
+ * ```
+ */
 export class TimeoutError extends SyncError {}
 nameError(TimeoutError, "TimeoutError");
 
-/** The call needs a hold, and the lock is not held: for a release, a wait or a notification. */
+/**
+ * The call needs a hold, and the lock is not held: `release()` of a free lock, `wait()` and `notify()` of a Condition,
+ * or `extend()` of a released lease. A second `release()` of a guard has no effect instead.
+ */
 export class NotHeldError extends SyncError {}
 nameError(NotHeldError, "NotHeldError");
 
-/** The object was closed before the call. */
+/** The object was closed before the call, by `cancel()` or `close()`. Calls that waited then reject with its reason. */
 export class ClosedError extends SyncError {}
 nameError(ClosedError, "ClosedError");
 
-/** The queue already has `maxWaiting` waiters. */
+/**
+ * The queue already has `maxWaiting` waiters, so the call was refused at once. A server responds with status 503.
+ *
+ * @example
+ * ```ts
+ * import { Lock, QueueFullError } from "@interlock/interlock";
+ *
+ * const lock = new Lock({ maxWaiting: 0 });
+ * using _ = await lock.acquire();
+ * const status = await lock.run(() => 200).catch((error) => error instanceof QueueFullError ? 503 : 500);
+ * console.log(status); // 503
+ * ```
+ */
 export class QueueFullError extends SyncError {}
 nameError(QueueFullError, "QueueFullError");
 
-/** A remote hold can no longer be trusted: it expired, its data is gone, or another holder has taken over. */
+/**
+ * A remote hold can no longer be trusted: it expired, its data is gone, or another holder has taken over. It is the
+ * reason of the lease's `signal`, and of the `signal` of a stolen WebLock's guard.
+ */
 export class LeaseLostError extends SyncError {}
 nameError(LeaseLostError, "LeaseLostError");
 

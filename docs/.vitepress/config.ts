@@ -27,6 +27,8 @@ const names: Item[] = JSON.parse(readFileSync(new URL("../reference/typedoc-side
 const boostDocument = (id: string) => /^\/(reference|migrating|benchmarks|examples|redis)\b/.test(id) ? 0.4 : 1;
 const fuzzy = (term: string) => term.length > 4 ? 0.15 : false; // 0.2 finds redlock for deadlock
 
+const { version } = JSON.parse(readFileSync(new URL("../../deno.json", import.meta.url), "utf8"));
+
 export default defineConfig({
   title: "Interlock",
   description: "Locks, limits, queues and Redis locks for Deno, Node and Bun, with asyncio's semantics",
@@ -56,5 +58,6 @@ export default defineConfig({
       "/reference/": [{ text: "All names by subject", link: "/reference" }, ...names],
     },
     outline: { level: [2, 3] },
+    footer: { message: "MIT licence", copyright: `Version ${version}` },
   },
 });
