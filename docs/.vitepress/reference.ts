@@ -11,6 +11,7 @@ interface Token {
   type: string;
   content: string;
   children: Token[] | null;
+  attrGet(name: string): string | null;
   attrSet(name: string, value: string): void;
 }
 
@@ -87,9 +88,14 @@ export function linkNames(md: Markdown, sidebar: readonly Item[]): void {
       }
       const isIndex = relativePath === "reference.md";
       let link: Token | undefined;
+      let isExample = false; // the examples are in the repository, and not on the site
       token.children = token.children.flatMap((child) => {
-        if (child.type === "link_open") link = child;
+        if (child.type === "link_open") {
+          link = child;
+          isExample = /^(\.\.\/)+examples\//.test(child.attrGet("href")!);
+        }
         if (child.type === "link_close") link = undefined;
+        if (isExample && child.type.startsWith("link_")) return [];
         const name = child.type === "code_inline" ? /^(?:new )?(\w+)(?=$|[(<])/.exec(child.content)?.[1] : undefined;
         const page = pages.get(name ?? "");
         if (name === undefined || page === undefined) return [child];
