@@ -51,7 +51,8 @@ export class RedisKeyedMutex {
    *
    * @param backend A client, through an adapter such as `nodeRedis(client)`.
    * @param options Length and renewal of the leases. Two keyed mutexes with the same `prefix` share their keys.
-   * @throws {TypeError | RangeError} An argument has a wrong type or value.
+   * @throws {TypeError} when `backend` is a client without an adapter, or another argument or option has a wrong type.
+   * @throws {RangeError} when `ttl` is not a whole number from 10 to 2,147,483,647, or `renew` is 0 or less.
    */
   constructor(backend: Backend, options?: RedisOptions) {
     checkBackend(backend);
@@ -104,7 +105,7 @@ export class RedisKeyedMutex {
    * Returns one key as a lock, for code that takes any `Acquirable` and for `acquireAll`. No command is sent to Redis.
    *
    * @param key Any text.
-   * @throws {TypeError | RangeError} An argument has a wrong type or value.
+   * @throws {TypeError} when `key` is not a string.
    */
   at(key: string): RedisAcquirable {
     return new SpecLock(this.#spec(key));
@@ -120,7 +121,8 @@ export class RedisKeyedMutex {
   }
 
   /**
-   * Revokes the current hold of a key and hands off to the next waiter; see `RedisLock`.
+   * Revokes the current hold of a key and hands off to the next waiter; see
+   * {@linkcode RedisLock.forceRelease}.
    *
    * @param key The key.
    */

@@ -68,7 +68,7 @@ export interface Lease extends AsyncDisposable {
 /** A lock over Redis: an Acquirable of leases, which can change hands. */
 export interface RedisAcquirable<O extends WaitOptions = WaitOptions> extends Acquirable<Lease, O> {
   /**
-   * Takes over the lease with this `lease.id`, even from another process; see `RedisLock.adopt`.
+   * Takes over the lease with this `lease.id`, even from another process; see {@linkcode RedisLock.adopt}.
    *
    * @param id The `id` of the lease.
    * @returns The lease; undefined if it is no longer held.

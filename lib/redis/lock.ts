@@ -58,7 +58,9 @@ export class RedisLock implements RedisAcquirable {
    * @param backend A client, through an adapter such as `nodeRedis(client)`.
    * @param name Any text that is not empty. A name means the same lock for all callers with the same `prefix`.
    * @param options Length and renewal of the leases, and where keys live.
-   * @throws {TypeError | RangeError} An argument has a wrong type or value.
+   * @throws {TypeError} when `backend` is a client without an adapter, or another argument or option has a wrong type.
+   * @throws {RangeError} when `name` is empty, `ttl` is not a whole number from 10 to 2,147,483,647, or `renew` is 0 or
+   * less.
    */
   constructor(backend: Backend, name: string, options?: RedisOptions) {
     checkBackend(backend);

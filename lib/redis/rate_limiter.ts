@@ -91,7 +91,9 @@ export class RedisRateLimiter {
    * of a new version: each call is judged by its own numbers, and a process warning names the limiter once.
    * @param interval Length of the window in milliseconds, more than 0, at most 31 days.
    * @param options Where keys live, and the kind.
-   * @throws {TypeError | RangeError} An argument has a wrong type or value.
+   * @throws {TypeError} when `backend` is a client without an adapter, or another argument or option has a wrong type.
+   * @throws {RangeError} when `name` is empty, `limit` is not a whole number of 1 or more, `interval` is not above 0 and at
+   * most 31 days, or `kind` is unknown.
    */
   constructor(backend: Backend, name: string, limit: number, interval: number, options?: RedisRateLimiterOptions);
   /**
@@ -100,7 +102,8 @@ export class RedisRateLimiter {
    *
    * @param budgets One or more, each with `limit`, `interval` in milliseconds and perhaps a `kind`.
    * @param options Where keys live, and the kind of budgets that name none.
-   * @throws {TypeError | RangeError} An argument has a wrong type or value.
+   * @throws {TypeError} when `backend` is a client without an adapter, or another argument or option has a wrong type.
+   * @throws {RangeError} when `name` or `budgets` is empty, or a number or `kind` of a budget is not allowed.
    */
   constructor(
     backend: Backend,
@@ -145,7 +148,7 @@ export class RedisRateLimiter {
    * Returns a limiter with the same numbers for one key, such as a host or a user. No command is sent to Redis.
    *
    * @param key Any text.
-   * @throws {TypeError | RangeError} The key has a wrong type or value.
+   * @throws {TypeError} when `key` is not a string.
    */
   at(key: string): Omit<RedisRateLimiter, "at"> {
     checkTextKey(key);
@@ -167,7 +170,8 @@ export class RedisRateLimiter {
    * @throws {TimeoutError} Its turn would come too late, or Redis did not answer in time; `cause` is the connection's error.
    * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {RedisError} Redis refuses, or could not be reached for 30 s and neither option is given.
-   * @throws {TypeError | RangeError} An option has a wrong type or value; `permits` is above the limit.
+   * @throws {TypeError} An option has a wrong type.
+   * @throws {RangeError} `timeout` is NaN or negative, or `permits` is above the limit.
    */
   async acquire(options?: RedisRateLimiterWaitOptions): Promise<void> {
     checkOptions(options, "be an object such as { permits }");
@@ -242,7 +246,7 @@ export class RedisRateLimiter {
    *
    * @param ms Milliseconds, a finite number of 0 or more. More than a century counts as a century.
    * @throws {RedisError} Redis refuses, or cannot be reached.
-   * @throws {TypeError | RangeError} `ms` has a wrong type or value.
+   * @throws {TypeError | RangeError} `ms` is not a number of 0 or more.
    */
   async block(ms: number): Promise<void> {
     checkBlock(ms);

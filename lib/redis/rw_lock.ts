@@ -56,7 +56,9 @@ export class RedisRwLock {
    * @param backend A client, through an adapter such as `nodeRedis(client)`.
    * @param name Any text that is not empty.
    * @param options Length and renewal of the leases, and where keys live.
-   * @throws {TypeError | RangeError} An argument has a wrong type or value.
+   * @throws {TypeError} when `backend` is a client without an adapter, or another argument or option has a wrong type.
+   * @throws {RangeError} when `name` is empty, `ttl` is not a whole number from 10 to 2,147,483,647, or `renew` is 0 or
+   * less.
    */
   constructor(backend: Backend, name: string, options?: RedisOptions) {
     checkBackend(backend);
@@ -76,7 +78,7 @@ export class RedisRwLock {
     return inspect(this.#spec);
   }
 
-  /** Revokes all holds and hands off to the next waiters; see `RedisLock`. */
+  /** Revokes all holds and hands off to the next waiters; see {@linkcode RedisLock.forceRelease}. */
   forceRelease(): Promise<boolean> {
     return forceRelease(this.#spec);
   }

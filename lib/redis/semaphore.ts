@@ -69,7 +69,9 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * @param permits The number of permits, 1 or more. Callers may use different numbers, as during the rollout of a new
    * version: each call is judged by its own number, and a process warning names the semaphore once.
    * @param options Length and renewal of the leases, and where keys live.
-   * @throws {TypeError | RangeError} An argument has a wrong type or value.
+   * @throws {TypeError} when `backend` is a client without an adapter, or another argument or option has a wrong type.
+   * @throws {RangeError} when `name` is empty, `permits` is not a whole number from 1 to 2,147,483,647, `ttl` is not one
+   * from 10 to 2,147,483,647, or `renew` is 0 or less.
    */
   constructor(backend: Backend, name: string, permits: number, options?: RedisOptions) {
     checkBackend(backend);
@@ -92,7 +94,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * `timeout`, at any time.
    *
    * @param options `permits` (default: 1), `signal`, and `timeout` in milliseconds for the whole call.
-   * @throws {RangeError} More permits than there are.
+   * @throws {RangeError} when `permits` is more than there are.
    * @throws {TimeoutError} The time is over; `cause` is the connection's error if there is one.
    * @throws {unknown} the `reason` of the signal, when it aborts.
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither `signal` nor `timeout` is given.
@@ -108,7 +110,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * **Fairness**: never overtakes. **Cancellation**: it never waits.
    *
    * @param permits How many. Default: 1.
-   * @throws {RangeError} More permits than there are.
+   * @throws {RangeError} when `permits` is more than there are.
    * @throws {RedisError} Redis refuses, or cannot be reached.
    */
   tryAcquire(permits = 1): Promise<Lease | undefined> {

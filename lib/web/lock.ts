@@ -40,7 +40,8 @@ export class WebLock implements Acquirable<WebGuard> {
    * @param name Any text that is not empty and does not begin with a hyphen.
    * @param options The mode, and a lock manager to use instead of `navigator.locks`.
    * @throws {SyncError} when the run-time has no `navigator.locks` and none is given.
-   * @throws {TypeError | RangeError} An argument has a wrong type or value.
+   * @throws {TypeError} when an argument or option has a wrong type, or `locks` is not a LockManager.
+   * @throws {RangeError} when `name` is empty or begins with a hyphen, or `mode` is unknown.
    */
   constructor(name: string, options?: WebLockOptions) {
     checkWebName(name);

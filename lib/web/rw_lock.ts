@@ -55,7 +55,8 @@ export class WebRwLock {
    * @param name Any text that is not empty and does not begin with a hyphen.
    * @param options A lock manager to use instead of `navigator.locks`.
    * @throws {SyncError} when the run-time has no `navigator.locks` and none is given.
-   * @throws {TypeError | RangeError} An argument has a wrong type or value.
+   * @throws {TypeError} when an argument or option has a wrong type, or `locks` is not a LockManager.
+   * @throws {RangeError} when `name` is empty or begins with a hyphen.
    */
   constructor(name: string, options?: WebRwLockOptions) {
     checkWebName(name);
