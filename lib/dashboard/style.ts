@@ -64,8 +64,7 @@ small, .note { color: var(--soft); font-size: .8rem; }
 .calls li { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; padding: .2rem 0;
   border-top: 1px solid var(--line); font-variant-numeric: tabular-nums; }
 code { font: .85rem ui-monospace, Menlo, Consolas, monospace; overflow-wrap: anywhere; }
-.histogram { display: block; width: 100%; max-width: 24rem; }
-.histogram rect { fill: var(--accent); }
+.histogram { display: block; width: 100%; max-width: 24rem; fill: var(--accent); }
 .histogram path { stroke: var(--line); }
 .histogram text { fill: var(--soft); font-size: 10.5px; text-anchor: middle; }
 footer { margin-top: 1.5rem; color: var(--soft); font-size: .8rem; max-width: 46rem; }

@@ -100,8 +100,10 @@ function roomFor(text: string): number {
 }
 
 function drawLane(lane: Row, y: number, x: (at: number) => number, now: number): string {
-  const bars = lane.spans.filter(({ from, to = now }) => x(to) - x(from) >= 1).map(({ state, from, to = now }) =>
-    `<rect class="${state}" x="${x(from)}" y="${y}" width="${round(x(to) - x(from))}" height="${BAR}" rx="3"/>`
+  // A call that did not have to wait has a wait of less than 5 ms, which gets no bar.
+  const bars = lane.spans.filter(({ from, to = now }) => to - from >= 5).map(({ state, from, to = now }) =>
+    `<rect class="${state}" x="${x(from)}" y="${y}" width="${round(Math.max(1, x(to) - x(from)))}" ` +
+    `height="${BAR}" rx="3"/>`
   );
   const signs = lane.marks.map((mark) => drawMark(mark, y, x(mark.at)));
   return `<text x="8" y="${y + 14}">${escape(lane.label)}</text>${bars.join("")}${signs.join("")}`;
@@ -145,7 +147,7 @@ function drawLegend(lanes: readonly Row[], y: number, dots: string): string {
     x += 34 + Math.round(text.length * 6);
   };
   for (const [state, text] of Object.entries(LEGEND_TEXTS)) {
-    if (!lanes.some((lane) => lane.spans.some((one) => one.state === state))) continue;
+    if (!lanes.some((lane) => lane.spans.some((one) => one.state === state && one.to !== one.from))) continue;
     add(`<rect class="${state}" x="${x}" y="${y - 10}" width="14" height="11" rx="2"/>`, text);
   }
   const hasMark = (sign: Mark["sign"]) => lanes.some((lane) => lane.marks.some((mark) => mark.sign === sign));

@@ -173,9 +173,9 @@ function longestWait(waits: ReadonlySet<ObservedCall>, now: number): number {
   return oldest === undefined ? 0 : now - oldest.since;
 }
 
-/** Formats a duration, as in `0.3 s`, `12 s` and `4 min`. */
+/** Formats a duration, as in `300 ms`, `1.2 s`, `12 s` and `4 min`. */
 function inWords(ms: number): string {
-  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < 10_000) return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
   return ms < 120_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`;
 }
 
