@@ -46,11 +46,11 @@ function playground(): void {
   for (const file of ["page.js", "style.css", "dashboard.js"]) {
     cpSync(`docs/playground/${file}`, `${SITE}/playground/${file}`);
   }
-  // In the site they lead back; as files of the repository there is nothing to lead to.
+  // In the site they have its header; as files of the repository there is nothing to lead to.
+  const nav = readFileSync("docs/playground/nav.html", "utf8");
   for (const file of ["index.html", "dashboard.html"]) {
     const html = readFileSync(`docs/playground/${file}`, "utf8");
-    const back = `<p><a href="/index.html">Interlock</a> · <a href="/getting-started.html">Guide</a></p>`;
-    writeFileSync(`${SITE}/playground/${file}`, html.replace("<body>", `<body>${back}`));
+    writeFileSync(`${SITE}/playground/${file}`, html.replace("<body>", `<body>${nav}`));
   }
 }
 

@@ -66,10 +66,25 @@ load(6, (task) => users.run(`user ${task % 3}`, () => pause(150)));
 load(8, (task) => task === 0 ? catalogue.writer.run(() => pause(120)) : catalogue.reader.run(() => pause(100)));
 load(8, () => mails.run(() => pause(120)));
 
+const accounts = [new Lock({ name: "account 1" }), new Lock({ name: "account 2" })] as const;
+
+/** Two transfers in opposite directions: each holds one account and waits for the other, until it times out. */
+function deadlock(): void {
+  for (const [from, to] of [accounts, accounts.toReversed() as [Lock, Lock]]) {
+    const transfer = async () => {
+      await pause(100);
+      await to.run(() => {}, { timeout: 20_000 });
+    };
+    from.run(transfer).catch(() => {});
+  }
+}
+
 const html = await show(new Request(ADDRESS)).text();
 Object.assign(globalThis, { EventSource: LocalEventSource });
-// The site has put a way back into this page.
-const back = document.querySelector("a")?.parentElement?.outerHTML ?? "";
+// The site has put its header into this page.
+const nav = document.querySelector("nav")?.outerHTML ?? "";
+const button = `<p><button type="button" id="deadlock">Make a deadlock that lasts 20 s</button></p>`;
 document.open();
-document.write(html.replace("<body>", `<body>${back}`));
+document.write(html.replace("<body>", `<body>${nav}${button}`));
 document.close();
+document.querySelector("#deadlock")!.addEventListener("click", deadlock);
