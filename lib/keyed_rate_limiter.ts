@@ -21,9 +21,9 @@ const FEW = 64;
 export interface KeyedRateLimiterBudget<K> {
   /** How its starts are counted. */
   readonly kind: "window" | "bucket";
-  /** Maximum number of starts of a key in any window. Starts already made count against a new value. */
+  /** Maximum number of starts of a key in any window, or of permits in its bucket. Starts already made count. */
   limit: number;
-  /** The length of the window in milliseconds. Starts already made count against a new value. */
+  /** The length of the window, or the time in which an empty bucket fills, in milliseconds. Starts already made count. */
   interval: number;
   /**
    * Starts that a new call of `key` could make now.

@@ -50,9 +50,9 @@ export interface RateOptions extends MaxWaitingOptions {
 export interface RateLimiterBudget {
   /** How its starts are counted. */
   readonly kind: "window" | "bucket";
-  /** Maximum number of starts in any window. Starts already made count against a new value. */
+  /** Maximum number of starts in any window, or of permits in a bucket. Starts already made count against a new value. */
   limit: number;
-  /** The length of the window in milliseconds. Starts already made count against a new value. */
+  /** The length of the window, or the time in which an empty bucket fills, in milliseconds. Starts already made count. */
   interval: number;
   /** Starts that a new call could make now; 0 while calls wait or the limiter is blocked. */
   readonly remaining: number;

@@ -325,8 +325,10 @@ export class Pool implements AsyncDisposable {
    * The first failure, of `fn` or of the source, ends the map: it pulls no more items and aborts the signal of `fn`.
    * When everything has ended, the loop yields the results before the failure that are ready, then throws the error as
    * it is. Later failures, of the aborted functions and of closing the source, count as handled. If the reader stops
-   * before the error, {@linkcode Pool.join} throws it. Leaving the loop aborts the running functions in the same way,
-   * waits for them to end and closes the source. If the source fails to close, the loop throws that error.
+   * reading before the error without leaving the loop, {@linkcode Pool.join} throws it. Leaving the loop aborts the
+   * running functions in the same way, waits for them to end and closes the source. `break` and `return` then throw the
+   * failure that ended the map before, or the error of closing the source; after a `throw` in the loop's body, the
+   * language drops it.
    *
    * With `settled: true`, a failure of `fn` does not end the map, and the results are `PromiseSettledResult`s.
    *
