@@ -29,8 +29,6 @@ import { wrapFunction } from "./internal/wrap.ts";
 import { ClosedError } from "./errors.ts";
 import type { NameOptions, WaitOptions } from "./types.ts";
 
-const REMEDY = "use TaskGroup.scope(), or await the group's join()";
-
 /** Options of {@linkcode TaskGroup}. */
 export interface TaskGroupOptions extends NameOptions {
   /** The maximum number of tasks that run at a time; further tasks wait in a queue. Default: Infinity. */
@@ -341,7 +339,12 @@ export class TaskGroup implements AsyncDisposable {
     else this.#failures.add(error);
     if (!isOfBlock && this.#unobserved === undefined) {
       const isJoined = () => this.#closing || this.#joiners.size > 0;
-      this.#unobserved = new UnobservedFailures(withName("task group", this.name), isJoined, REMEDY, false);
+      this.#unobserved = new UnobservedFailures(
+        withName("task group", this.name),
+        isJoined,
+        "use TaskGroup.scope(), or await the group's join()",
+        false,
+      );
       this.#unobserved.add(this, error, !this.#closing);
     }
     this.cancel(error);

@@ -6,9 +6,6 @@
  * @module
  */
 
-/** The codes of cancellation errors in Node and axios. */
-const CODES: readonly unknown[] = ["ABORT_ERR", "ERR_CANCELED"];
-
 /**
  * Whether `error`, thrown by a function that got `signal`, is the cancellation itself and not a failure: the signal has
  * aborted, and the error is its reason, has that reason as its cause, or is an abort error without another cause. Never
@@ -18,10 +15,10 @@ export function isCancellation(error: unknown, signal: AbortSignal): boolean {
   try {
     if (!signal.aborted) return false;
     if (Object.is(error, signal.reason)) return true; // Object.is, for a reason of NaN
-    if (typeof error !== "object" || error === null) return false;
-    const { name, code, cause } = error as { name?: unknown; code?: unknown; cause?: unknown };
+    const { name, code, cause } = Object(error) as { name?: unknown; code?: unknown; cause?: unknown };
     if (!isEmptyCause(cause)) return cause === signal.reason;
-    return name === "AbortError" || CODES.includes(code);
+    // The codes are those of Node and axios.
+    return name === "AbortError" || code === "ABORT_ERR" || code === "ERR_CANCELED";
   } catch {
     return false; // a getter or proxy has thrown
   }
@@ -29,6 +26,6 @@ export function isCancellation(error: unknown, signal: AbortSignal): boolean {
 
 /** Whether a cause carries no information: got 14 sets an empty object. */
 function isEmptyCause(cause: unknown): boolean {
-  if (typeof cause !== "object" || cause === null) return cause === undefined || cause === null;
-  return !("message" in cause) && Object.keys(cause).length === 0;
+  if (cause === undefined || cause === null) return true;
+  return typeof cause === "object" && !("message" in cause) && Object.keys(cause).length === 0;
 }

@@ -27,14 +27,19 @@ export interface AttachOptions {
   readonly label?: ((request: NodeRequestLike) => string) | undefined;
 }
 
-const RULE = "be a server of node:http, node:http2, Deno.serve or Bun.serve, or a Pool";
-
 /** The shutdown to which each server or pool is attached. */
 const owners = new WeakMap<object, ShutdownState>();
 
 /** Checks the arguments, and attaches a server or pool unless it is attached already. */
 export function attach(state: ShutdownState, target: ServerLike | PoolLike, options: AttachOptions | undefined): void {
-  if (!isPool(target) && !isServer(target)) must(false, "server", `${RULE} (${hint(target)})`, target);
+  if (!isPool(target) && !isServer(target)) {
+    must(
+      false,
+      "server",
+      `be a server of node:http, node:http2, Deno.serve or Bun.serve, or a Pool (${hint(target)})`,
+      target,
+    );
+  }
   const label = readLabel(options);
   const owner = owners.get(target) ?? state;
   must(owner === state || owner.phase === "finished", "server", "belong to one GracefulShutdown only", target);
@@ -117,16 +122,13 @@ function isServer(value: unknown): value is ServerLike {
   return (has(value, "shutdown") || has(value, "stop")) && !isApp;
 }
 
-const WRAP = "wrap its fetch by handler(), and pass";
-
 /** The members by which the app of a framework is known, and the remedy; the first that fits counts. */
-const REMEDIES = `
-getHttpServer | pass app.getHttpServer(), and close by shutdown.defer(() => app.close())
+const REMEDIES = `getHttpServer | pass app.getHttpServer(), and close by shutdown.defer(() => app.close())
 tryShutdown | close by shutdown.onShutdown(() => new Promise((end) => server.tryShutdown(end)))
 executeOperation | pass the server of node:http, and close by shutdown.defer(() => apollo.stop())
 inject route listener | pass its property listener, and close by shutdown.defer(() => server.stop())
-serve fetch options | ${WRAP} its property node.server, deno.server or bun.server
-fetch | ${WRAP} the server that serves it
+serve fetch options | wrap its fetch by handler(), and pass its property node.server, deno.server or bun.server
+fetch | wrap its fetch by handler(), and pass the server that serves it
 handler use options | pass the server of createServer(toNodeListener(app))
 server | pass its property server
 listener | pass its property listener
@@ -134,14 +136,13 @@ httpServer | pass its property httpServer
 then | await the promise, and pass the server
 getConnections | count connections of node:net or node:tls by track()
 handleUpgrade | pass the server of node:http that it runs on
-listen | pass the server that app.listen returns
-`;
+listen | pass the server that app.listen returns`;
 
 /** Suggests a remedy for a call with anything else. */
 function hint(value: unknown): string {
   if (typeof value === "function" && !has(value, "fetch")) return "pass the server that app.listen returns";
   const app = Object(value) as object;
-  for (const line of REMEDIES.trim().split("\n")) {
+  for (const line of REMEDIES.split("\n")) {
     const [members, remedy] = line.split(" | ") as [string, string];
     if (members.split(" ").every((name) => has(app, name) || isObject(app, name))) return remedy;
   }
