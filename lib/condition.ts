@@ -7,7 +7,9 @@ import {
   checkFunction,
   checkInstance,
   checkInteger,
+  checkOwn,
   isThenable,
+  must,
   promiseTry,
   readName,
   readWaitOptions,
@@ -86,6 +88,8 @@ export class Condition implements Acquirable<Guard> {
    * @throws {TypeError} when `lock` is not a {@linkcode Lock}, or the name is not a string.
    */
   constructor(lock?: Lock, options?: NameOptions) {
+    const remedy = ": write new Condition(undefined, { name })";
+    must((lock as object | undefined)?.constructor !== Object, "lock", "be a Lock", lock, TypeError, remedy);
     if (lock !== undefined) checkInstance(lock instanceof Lock, lock, "lock", "Lock");
     const name = readName(options);
     this.#target = describe("condition", "wait for condition", name);
@@ -162,6 +166,7 @@ export class Condition implements Acquirable<Guard> {
    * @throws {NotHeldError} when the lock is not held.
    */
   release(): void {
+    checkOwn(this, Condition);
     this.#lock.release();
   }
 

@@ -151,8 +151,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
     return promiseTry(() => {
       checkKey(key);
       // Check everything before an entry exists: after a throw it would never be removed.
-      checkOptions(options, "be an object such as { permits }");
-      const { permits = 1 } = options ?? {};
+      const { permits = 1 } = checkOptions(options, "permits");
       checkInteger(permits, "permits", 1, this.#permits);
       const limits = options === undefined ? undefined : admit(options, this.#entries, key);
       const entry = this.#entries.of(key);

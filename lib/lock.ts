@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { admit, readQueueOptions, withName } from "./internal/check.ts";
+import { admit, checkOwn, readQueueOptions, withName } from "./internal/check.ts";
 import { Mutex } from "./internal/mutex.ts";
 import { NotHeldError } from "./errors.ts";
 import { runHolding } from "./internal/hold.ts";
@@ -143,6 +143,7 @@ export class Lock implements Acquirable<Guard> {
    * @throws {NotHeldError} when the lock is not held.
    */
   release(): void {
+    checkOwn(this, Lock);
     const { holder, name } = this.#mutex;
     if (!holder?.held) throw new NotHeldError(`Cannot ${withName("release lock", name)}: lock is not held`);
     hook?.releaseWithoutGuard(holder);

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { admit, checkInteger, checkOptions, readQueueOptions } from "./internal/check.ts";
+import { admit, checkInteger, checkOptions, checkOwn, readQueueOptions } from "./internal/check.ts";
 import { Permits } from "./internal/permits.ts";
 import { runHolding } from "./internal/hold.ts";
 import { printAs } from "./internal/show.ts";
@@ -105,8 +105,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
     const core = this.#permits;
     try { // quicker than `promiseTry`, which takes a closure
       if (options === undefined) return core.acquire(core, 1);
-      checkOptions(options, "be an object such as { permits }");
-      const { permits = 1 } = options;
+      const { permits = 1 } = checkOptions(options, "permits");
       checkInteger(permits, "permits", 1, core.largest);
       return core.acquire(core, permits, admit(options, core.queue, core));
     } catch (error) {
@@ -164,6 +163,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    * @throws {RangeError} when it is not a whole number of 1 or more, or a bounded semaphore would exceed its limit.
    */
   release(permits: number = 1): void {
+    checkOwn(this, Semaphore);
     checkInteger(permits, "permits", 1);
     this.#permits.give(permits);
   }

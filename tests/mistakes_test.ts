@@ -4,22 +4,36 @@
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { PassThrough } from "node:stream";
 import express from "express";
 import { createClient } from "redis";
 import {
   acquireAll,
+  BoundedSemaphore,
   Condition,
   GracefulShutdown,
   type Guard,
   KeyedMutex,
   KeyedSemaphore,
   Lock,
+  lockOnArguments,
   Pool,
   RateLimiter,
   RwLock,
   Semaphore,
 } from "../mod.ts";
-import { memoryBackend, RedisKeyedMutex, RedisLock, RedisRateLimiter, RedisSemaphore } from "../lib/redis/mod.ts";
+import { dashboard } from "../lib/dashboard/mod.ts";
+import { metrics, trace, watchdog } from "../lib/diagnostics/mod.ts";
+import { WebLock } from "../lib/web/mod.ts";
+import {
+  memoryBackend,
+  nodeRedis,
+  RedisKeyedMutex,
+  RedisLock,
+  RedisRateLimiter,
+  RedisSemaphore,
+} from "../lib/redis/mod.ts";
 import { runtime, test } from "./_test.ts";
 
 const page = readFileSync(new URL("../docs/mistakes.md", import.meta.url), "utf8");
@@ -31,7 +45,24 @@ const explained = list.replaceAll(/\n {2}/g, " ").trimEnd().split("\n").map((ite
 
 /** Not in the page: the message is enough, or docs/migrating/locks.md has the name. */
 const others = [
-  ["Pool.map(urls, save, 5)", "TypeError: limit must be a number, got function save"],
+  ["Pool.map(urls, save, 5)", "TypeError: limit must be a number, got function save: write Pool.map(items, 5, fn)"],
+  ["pool.map(urls, save, 5)", "TypeError: options must be an object such as { signal }, got 5"],
+  [
+    'new Condition({ name: "items" })',
+    "TypeError: lock must be a Lock, got an object (Object): write new Condition(undefined, { name })",
+  ],
+  ["watchdog(5000)", "TypeError: options must be an object such as { waited }, got 5000"],
+  ["trace(5000)", "TypeError: options must be an object such as { limit }, got 5000"],
+  ["dashboard(8080)", "TypeError: options must be an object such as { hosts }, got 8080"],
+  ["metrics(meter, 5)", "TypeError: options must be an object such as { name }, got 5"],
+  ["nodeRedis(client, 5)", "TypeError: options must be an object such as { push }, got 5"],
+  ["new RedisKeyedMutex(backend, 5)", "TypeError: options must be an object such as { ttl }, got 5"],
+  ['new WebLock("orders", 5)', "TypeError: options must be an object such as { mode }, got 5"],
+  ["lockOnArguments(users, [0], 5)", "TypeError: options must be an object such as { name }, got 5"],
+  ["shutdown.attach(server, 5)", "TypeError: options must be an object such as { label }, got 5"],
+  ["shutdown.webSocket(socket, 5)", "TypeError: options must be an object such as { label }, got 5"],
+  ["oneSeat.tryAcquire(2)", "RangeError: permits must be 1, got 2"],
+  ['new RedisLock(…, { ttl: "30s" })', 'TypeError: ttl must be a number of milliseconds, got "30s"'],
   ["lock.runExclusive(save)", "TypeError: lock.runExclusive is not a function"],
   ['await lock.acquire({ timeout: "5" })', 'TypeError: timeout must be a number of milliseconds, got "5"'],
   ["await lock.acquire(5000)", "TypeError: options must be an object such as { timeout }, got 5000"],
@@ -61,6 +92,9 @@ const others = [
     "TypeError: fn must be a function, such as () => work(), before any options, got an object (Object)",
   ],
   ["work.finally(guard.release)", "TypeError: release must be called as () => guard.release(), got undefined"],
+  ["work.finally(lock.release)", "TypeError: release must be called as () => guard.release(), got undefined"],
+  ["work.finally(condition.release)", "TypeError: release must be called as () => guard.release(), got undefined"],
+  ["work.then(semaphore.release)", "TypeError: release must be called as () => guard.release(), got undefined"],
   ["work.finally(group.release)", "TypeError: release must be called as () => guard.release(), got undefined"],
   ["work.finally(lease.release)", "TypeError: release must be called as () => guard.release(), got undefined"],
   [
@@ -88,6 +122,8 @@ const lines: (readonly (string | undefined)[])[] = [...explained, ...others];
 
 const [lock, rw] = [new Lock(), new RwLock()];
 const save = () => {};
+const instrument = () => ({ record() {}, add() {} });
+const meter = { createHistogram: instrument, createUpDownCounter: instrument, createCounter: instrument };
 
 /** With what TypeScript says of each: a line without `@ts-expect-error` compiles, as the page says below the list. */
 const mistakes: Readonly<Record<string, () => unknown>> = {
@@ -135,6 +171,31 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
   "lock.run({ timeout: 5 }, save)": () => new Lock().run({ timeout: 5 }, save),
   // @ts-expect-error: the limit comes second
   "Pool.map(urls, save, 5)": () => Pool.map(["/"], save, 5),
+  // @ts-expect-error: the limit is that of the pool
+  "pool.map(urls, save, 5)": () => new Pool(5).map(["/"], save, 5),
+  // @ts-expect-error: { waited }
+  "watchdog(5000)": () => watchdog(5000),
+  // @ts-expect-error: { limit }
+  "trace(5000)": () => trace(5000),
+  // @ts-expect-error: { hosts }
+  "dashboard(8080)": () => dashboard(8080),
+  // @ts-expect-error: { name }
+  "metrics(meter, 5)": () => metrics(meter, 5),
+  // @ts-expect-error: { push }
+  "nodeRedis(client, 5)": () => nodeRedis(createClient(), 5),
+  // @ts-expect-error: { ttl }
+  "new RedisKeyedMutex(backend, 5)": () => new RedisKeyedMutex(memoryBackend(), 5),
+  // @ts-expect-error: { mode }
+  'new WebLock("orders", 5)': () => new WebLock("orders", 5),
+  // @ts-expect-error: { name }
+  "lockOnArguments(users, [0], 5)": () => lockOnArguments(new KeyedMutex<string>(), [0], 5),
+  // @ts-expect-error: { label }
+  "shutdown.attach(server, 5)": () => new GracefulShutdown({ signals: [] }).attach(createServer(), 5),
+  // @ts-expect-error: { label }
+  "shutdown.webSocket(socket, 5)": () => new GracefulShutdown({ signals: [] }).webSocket(new PassThrough(), 5),
+  "oneSeat.tryAcquire(2)": () => new BoundedSemaphore(1).tryAcquire(2),
+  // @ts-expect-error: a number
+  'new RedisLock(…, { ttl: "30s" })': () => new RedisLock(memoryBackend(), "orders", { ttl: "30s" }),
   "using _ = lock.acquire()": () => {
     // @ts-expect-error: a promise cannot be disposed of
     using _ = new Lock().acquire();
@@ -166,6 +227,13 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
     await Promise.resolve().finally(guard.release);
   },
   "work.finally(lock.release)": () => Promise.resolve().finally(new Lock().release),
+  "work.finally(condition.release)": () => Promise.resolve().finally(new Condition().release),
+  // @ts-expect-error: a number of permits
+  "work.then(semaphore.release)": () => Promise.resolve("done").then(new Semaphore().release),
+  "const { acquire } = lock; await acquire()": async () => {
+    const { acquire } = lock;
+    await acquire();
+  },
   "work.finally(group.release)": async () => await Promise.resolve().finally((await acquireAll([])).release),
   "work.finally(lease.release)": async () => {
     await using lease = await new RedisLock(memoryBackend(), "orders").acquire();
@@ -200,7 +268,7 @@ const elsewhere: Readonly<Record<string, RegExp>> = {
   "try { guard = await lock.acquire({ timeout }) } finally { guard.release() }": /undefined/,
   "lock.locked()": /lock\.locked is not a function/,
   "lock.runExclusive(save)": /lock\.runExclusive is not a function/,
-  "work.finally(lock.release)": /#mutex/,
+  "const { acquire } = lock; await acquire()": /#mutex/,
   "rw.acquire()": /rw\.acquire is not a function/,
 };
 

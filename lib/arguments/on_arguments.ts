@@ -47,8 +47,7 @@ export function checkOnArguments(select: unknown, options: OnArgumentsOptions): 
     must(typeof select === "function", "select", "be an array of positions or a function", select);
     checkFunction(select, "select"); // not a generator function
   }
-  checkOptions(options);
-  const { name, timeout } = options;
+  const { name, timeout } = checkOptions(options, "name");
   if (name !== undefined) checkName(name);
   if (timeout !== undefined) checkTimeout(timeout);
   return { name, timeout };

@@ -63,10 +63,9 @@ const LOCAL_HOST = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
  * ```
  */
 export function dashboard(options: DashboardOptions = {}): Dashboard {
-  checkOptions(options);
+  const { hosts = [], streams: maxStreams = 20 } = checkOptions(options, "hosts");
   const isRequest = "url" in options || "req" in options; // also that of a framework
   must(!isRequest, "options", "not be a request: pass dashboard(), which returns the handler", options);
-  const { hosts = [], streams: maxStreams = 20 } = options;
   const isKnownHost = hostCheck(hosts);
   checkInteger(maxStreams, "streams", 1);
   const tracks = new Tracks();

@@ -88,8 +88,7 @@ export function metrics(meter: MeterLike, options: MetricsOptions = {}): Disposa
   const { createHistogram, createUpDownCounter, createCounter } = (meter ?? {}) as Partial<MeterLike>;
   const isMeter = [createHistogram, createUpDownCounter, createCounter].every((one) => typeof one === "function");
   must(isMeter, "meter", 'be an OpenTelemetry Meter, such as provider.getMeter("interlock")', meter);
-  checkOptions(options);
-  const { name: nameOf = (name: string) => name } = options;
+  const { name: nameOf = (name: string) => name } = checkOptions(options, "name");
   checkFunction(nameOf, "name");
   const instruments = new Instruments(meter, nameOf);
   instruments.countPresent(1);

@@ -51,8 +51,7 @@ export interface Trace extends Disposable {
  * ```
  */
 export function trace(options: TraceOptions = {}): Trace {
-  checkOptions(options);
-  const { limit = 100_000 } = options;
+  const { limit = 100_000 } = checkOptions(options, "limit");
   checkInteger(limit, "limit", 1);
   return new Recorder(limit);
 }

@@ -77,8 +77,8 @@ export interface Watchdog extends Disposable {
  * ```
  */
 export function watchdog(options: WatchdogOptions = {}): Watchdog {
-  checkOptions(options);
-  const { waited = 10_000, held = 10_000, self: selfOption = 1_000, sites = true, report = warn } = options;
+  const given = checkOptions(options, "waited");
+  const { waited = 10_000, held = 10_000, self: selfOption = 1_000, sites = true, report = warn } = given;
   const rejects = selfOption === "reject";
   must(rejects || typeof selfOption === "number", "self", 'be a number of milliseconds or "reject"', selfOption);
   const self = rejects ? 1_000 : selfOption;

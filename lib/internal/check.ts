@@ -45,15 +45,16 @@ export function withName(operation: string, name: string | undefined): string {
   return name === undefined ? operation : `${operation} ${quote(name)}`;
 }
 
-/** Throws unless the rule `holds`. The rule is worded to follow "must". */
+/** Throws unless the rule `holds`. The rule is worded to follow "must"; the remedy follows the value. */
 export function must(
   holds: boolean,
   name: string,
   rule: string,
   value: unknown,
   ErrorClass: new (message: string) => Error = TypeError,
+  remedy = "",
 ): asserts holds {
-  if (!holds) throw new ErrorClass(`${name} must ${rule}, got ${quote(value)}`);
+  if (!holds) throw new ErrorClass(`${name} must ${rule}, got ${quote(value)}${remedy}`);
 }
 
 /** Requires a thing of this copy of the module: another copy has a state of its own. */
@@ -83,7 +84,7 @@ export function checkInteger(
   checkNumber(value, name);
   if (Number.isSafeInteger(value) && value >= min && value <= max) return;
   const range = max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`;
-  must(false, name, `be a whole number ${range}`, value, RangeError);
+  must(false, name, max === min ? `be ${min}` : `be a whole number ${range}`, value, RangeError);
 }
 
 /** A whole number from `min` up, or Infinity. */
@@ -98,7 +99,7 @@ export function checkNumber(value: unknown, name: string): asserts value is numb
   must(typeof value === "number", name, "be a number", value);
 }
 
-/** Requires that `release` was called on its guard, which `promise.finally(guard.release)` has lost. */
+/** Requires that `release` was called on its object, which `promise.finally(guard.release)` has lost. */
 export function checkOwn(value: unknown, Class: abstract new (...args: never) => unknown): void {
   must(value instanceof Class, "release", "be called as () => guard.release()", value);
 }
@@ -107,8 +108,8 @@ export function checkOwn(value: unknown, Class: abstract new (...args: never) =>
 export function checkFunction(value: unknown, name = "fn"): void {
   const remedy = name === "fn" ? ", such as () => work(), before any options" : "";
   must(typeof value === "function", name, `be a function${remedy}`, value);
-  const { [Symbol.toStringTag]: tag } = value as { readonly [Symbol.toStringTag]?: string };
-  must(!tag?.includes("Generator"), name, "not be a generator function: calling it runs nothing", value);
+  const isGenerator = (value as Partial<GeneratorFunction>)[Symbol.toStringTag]?.includes("Generator");
+  must(!isGenerator, name, "not be a generator function: calling it runs nothing", value);
 }
 
 /** A key. If a caller forgets it, the next argument, such as a function, takes its place. */
@@ -144,18 +145,18 @@ export function checkBoolean(value: unknown, name: string): asserts value is boo
   must(typeof value === "boolean", name, "be a boolean", value);
 }
 
-/** An options object, or none. */
-export function checkOptions(options: unknown, rule = "be an object"): void {
-  if (options === undefined) return;
+/** Returns the options, or an empty object if there are none. The `example` for messages is one of them. */
+export function checkOptions<T extends object>(options: T = {} as T, example: string & keyof T): Partial<T> {
+  const rule = `be an object such as { ${example} }`;
   must(typeof options === "object" && options !== null, "options", rule, options);
   // Otherwise it would pass for empty options.
   must((options as Partial<AbortSignal>).aborted === undefined, "options", "not be a signal: pass { signal }", options);
+  return options;
 }
 
 /** The name in a constructor's options, read once; undefined if there is none. */
 export function readName(options: NameOptions | undefined): string | undefined {
-  checkOptions(options, "be an object such as { name }");
-  const name = options?.name;
+  const { name } = checkOptions(options, "name");
   if (name !== undefined) checkString(name, "name");
   return name;
 }
@@ -187,8 +188,7 @@ export interface WaitLimits {
  */
 export function readWaitOptions(options: WaitOptions | undefined, defaultTimeout = Infinity): WaitLimits | undefined {
   if (options === undefined && defaultTimeout === Infinity) return undefined;
-  checkOptions(options, "be an object such as { timeout }");
-  const { signal, timeout = defaultTimeout } = options ?? {};
+  const { signal, timeout = defaultTimeout } = checkOptions(options, "timeout");
   checkTimeout(timeout);
   if (signal !== undefined) checkSignal(signal);
   return signal === undefined && timeout === Infinity ? undefined : { signal, timeout };

@@ -106,8 +106,7 @@ export class StartQueue {
 
   /** Starts a call and returns undefined, or returns its wait. */
   acquire(options: StartOptions | undefined): Promise<void> | undefined {
-    checkOptions(options, "be an object such as { permits }");
-    const starts = this.readStarts(options?.permits);
+    const starts = this.readStarts(checkOptions(options, "permits").permits);
     const limits = admit(options, this.waiters, this.target);
     if (this.tryStart(starts)) return undefined;
     const waiter = new StartWaiter(this.target, starts);

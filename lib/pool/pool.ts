@@ -167,6 +167,7 @@ export class Pool implements AsyncDisposable {
     fn: MapFunction<T, R>,
     options?: PoolMapOptions<S>,
   ): Promise<MapResult<R, S>[]> {
+    must(typeof limit !== "function", "limit", "be a number", limit, TypeError, ": write Pool.map(items, 5, fn)");
     return await new Pool(limit, options).map(source, fn, options).toArray();
   }
 
@@ -432,8 +433,7 @@ function checkMap<T, R, S extends boolean>(
 ): MapJob<T, MapResult<R, S>> {
   checkSource(source);
   checkFunction(fn);
-  checkOptions(options);
-  const { ordered = true, buffer = 1, signal, settled = false } = options ?? {};
+  const { ordered = true, buffer = 1, signal, settled = false } = checkOptions(options, "signal");
   checkBoolean(ordered, "ordered");
   checkCount(buffer, "buffer", 1);
   checkBoolean(settled, "settled");

@@ -5,7 +5,7 @@
  * @module
  */
 import { LAYOUT_VERSION } from "./scripts/layout.ts";
-import { checkName, checkNumber, checkOptions, checkString, must } from "../internal/check.ts";
+import { checkName, checkOptions, checkString, must } from "../internal/check.ts";
 
 /** Options of every class over Redis, read once by the constructor. */
 export interface RedisOptions {
@@ -46,8 +46,7 @@ const MIN_TTL = 10;
 
 /** The beginning of all keys. */
 export function prefixOf(options: Pick<RedisOptions, "prefix"> | undefined): string {
-  checkOptions(options);
-  const { prefix = "interlock:" } = options ?? {};
+  const { prefix = "interlock:" } = checkOptions(options, "prefix");
   checkString(prefix, "prefix");
   // A brace would move the hash tag, and so put keys of one name into different cluster slots. Lone surrogates have no
   // UTF-8: prefixes that differ only in them would be equal in Redis.
@@ -57,8 +56,7 @@ export function prefixOf(options: Pick<RedisOptions, "prefix"> | undefined): str
 
 /** Checks the options and copies them. */
 export function settingsOf(options: RedisOptions | undefined): Settings {
-  checkOptions(options, "be an object such as { ttl }");
-  const { ttl = 30_000, renew = true, owner } = options ?? {};
+  const { ttl = 30_000, renew = true, owner } = checkOptions(options, "ttl");
   checkTtl(ttl);
   const prefix = prefixOf(options);
   if (owner !== undefined) {
@@ -81,7 +79,7 @@ export function checkTextKey(key: unknown): asserts key is string {
 }
 
 export function checkTtl(ttl: unknown): asserts ttl is number {
-  checkNumber(ttl, "ttl");
+  must(typeof ttl === "number", "ttl", "be a number of milliseconds", ttl);
   const isWithin = Number.isInteger(ttl) && ttl >= MIN_TTL && ttl <= MAX_MS;
   must(isWithin, "ttl", `be a whole number of milliseconds from ${MIN_TTL} to ${MAX_MS}`, ttl, RangeError);
 }

@@ -174,8 +174,8 @@ export class RedisRateLimiter {
    * @throws {RangeError} `timeout` is NaN or negative, or `permits` is above the limit.
    */
   async acquire(options?: RedisRateLimiterWaitOptions): Promise<void> {
-    checkOptions(options, "be an object such as { permits }");
-    await start(this.#spec, this.#startsFor(options?.permits), readWaitOptions(options) ?? {});
+    const { permits } = checkOptions(options, "permits");
+    await start(this.#spec, this.#startsFor(permits), readWaitOptions(options) ?? {});
   }
 
   /**

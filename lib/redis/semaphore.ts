@@ -100,8 +100,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither `signal` nor `timeout` is given.
    */
   async acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {
-    checkOptions(options, "be an object such as { permits }");
-    return await acquire(this.#specFor(options?.permits), options);
+    return await acquire(this.#specFor(checkOptions(options, "permits").permits), options);
   }
 
   /**

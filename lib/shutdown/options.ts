@@ -48,9 +48,9 @@ export type ShutdownSettings = {
 
 /** Checks the options and fills in the defaults. */
 export function shutdownSettings(options: GracefulShutdownOptions | undefined): ShutdownSettings {
-  checkOptions(options, "be an object such as { grace }");
-  const { grace = 10_000, signals = ["SIGINT", "SIGTERM"], delay = 0, idle = 100 } = options ?? {};
-  const { retryAfter = 1_000, debounce = 250, late = "serve", ready = true } = options ?? {};
+  const given = checkOptions(options, "grace");
+  const { grace = 10_000, signals = ["SIGINT", "SIGTERM"], delay = 0, idle = 100 } = given;
+  const { retryAfter = 1_000, debounce = 250, late = "serve", ready = true } = given;
   checkTimeout(grace, "grace");
   checkSignalNames(signals);
   checkTimeout(debounce, "debounce");
@@ -70,8 +70,7 @@ export function shutdownSettings(options: GracefulShutdownOptions | undefined): 
 
 /** The function that labels requests, or none. */
 export function readLabel<L>(options: { readonly label?: L | undefined } | undefined): L | undefined {
-  checkOptions(options);
-  const label = options?.label;
+  const { label } = checkOptions(options, "label");
   if (label !== undefined) checkFunction(label, "label");
   return label;
 }

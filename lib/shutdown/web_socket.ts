@@ -47,8 +47,6 @@ export interface WebSocketOptions<S = unknown> {
   readonly close?: ((socket: S) => unknown) | undefined;
 }
 
-const REMEDY = "call the returned function when it is, or close those of socket.io by onShutdown(() => io.close())";
-
 /** Counts a socket. Returns a function that ends the counting, for sockets without events. */
 export function countWebSocket<S extends WebSocketLike | RawSocketLike>(
   state: ShutdownState,
@@ -58,13 +56,13 @@ export function countWebSocket<S extends WebSocketLike | RawSocketLike>(
   const { close: closeMethod, disconnect } = Object(socket) as { close?: unknown; disconnect?: unknown };
   const hint = typeof disconnect === "function" ? " (close those of socket.io by onShutdown(() => io.close()))" : "";
   must(typeof closeMethod === "function" || isRaw(socket), "socket", `be a WebSocket${hint}`, socket);
-  checkOptions(options);
-  const { label = "WebSocket", close } = options ?? {};
+  const { label = "WebSocket", close } = checkOptions(options, "label");
   if (close !== undefined) checkFunction(close, "close");
   state.checkCounting("count WebSocket", label);
   const adapter: WebSocketLike = isRaw(socket) ? asWebSocket(socket) : socket;
   if (adapter.addEventListener === undefined && !isServerWebSocket(adapter)) {
-    warn(`Cannot see when ${quote(label)} is closed: it has no addEventListener; ${REMEDY}`, "INTERLOCK_WEB_SOCKET");
+    const remedy = "call the returned function when it is, or close those of socket.io by onShutdown(() => io.close())";
+    warn(`Cannot see when ${quote(label)} is closed: it has no addEventListener; ${remedy}`, "INTERLOCK_WEB_SOCKET");
   }
   const entry = new OpenSocket(state, adapter, label, close && (() => close(socket)));
   const onClosed = () => entry.markClosed();

@@ -45,8 +45,7 @@ export class WebLock implements Acquirable<WebGuard> {
    */
   constructor(name: string, options?: WebLockOptions) {
     checkWebName(name);
-    checkOptions(options);
-    const { mode = "exclusive" } = options ?? {};
+    const { mode = "exclusive" } = checkOptions(options, "mode");
     checkString(mode, "mode");
     must(mode === "exclusive" || mode === "shared", "mode", 'be "exclusive" or "shared"', mode, RangeError);
     this.#spec = specOf("lock", { kind: "web-lock", name, mode, locks: readLocks("WebLock", options) });

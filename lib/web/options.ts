@@ -58,9 +58,8 @@ export function checkWebName(name: unknown): asserts name is string {
 
 /** The manager of the options, or the platform's. */
 export function readLocks(className: string, options: WebRwLockOptions | undefined): WebLockManager {
-  checkOptions(options);
   const { navigator } = globalThis as { navigator?: { locks?: WebLockManager } };
-  const { locks = navigator?.locks } = options ?? {};
+  const { locks = navigator?.locks } = checkOptions(options, "locks");
   if (locks === undefined) {
     const state = "this run-time has no navigator.locks (Deno, Node 24.5 or newer and HTTPS pages do); pass { locks }";
     throw new SyncError(`Cannot make ${className}: ${state}`);

@@ -244,7 +244,7 @@ test("dashboard: requests for this machine, and for the hosts that are listed", 
 
 test("dashboard: wrong options are refused", () => {
   const wrong: [unknown, typeof TypeError | typeof RangeError, RegExp][] = [
-    [5, TypeError, /^options must be an object, got 5$/],
+    [5, TypeError, /^options must be an object such as \{ hosts \}, got 5$/],
     [{ hosts: "localhost" }, TypeError, /^hosts must be an array, got "localhost"$/],
     [{ hosts: [5] }, TypeError, /^hosts\[0\] must be a string, got 5$/],
     [{ hosts: [""] }, RangeError, /^hosts\[0\] must not be empty/],

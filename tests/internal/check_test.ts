@@ -36,6 +36,7 @@ test("check: numbers", () => {
   assert.throws(() => checkTimeout("5", "grace"), new TypeError('grace must be a number of milliseconds, got "5"'));
   checkInteger(3, "n", 1, 3);
   assert.throws(() => checkInteger(4, "n", 1, 3), new RangeError("n must be a whole number from 1 to 3, got 4"));
+  assert.throws(() => checkInteger(2, "n", 1, 1), new RangeError("n must be 1, got 2"));
   assert.throws(() => checkInteger(0, "n", 1), new RangeError("n must be a whole number of 1 or more, got 0"));
   const called = "fn must be a function, such as () => work(), before any options, got an object (Promise)";
   assert.throws(() => checkFunction(Promise.resolve()), new TypeError(called));

@@ -33,7 +33,10 @@ test("Pool.map in one call: bad arguments reject with the errors of new Pool and
   const options = (given: unknown) => Pool.map([1], 1, fn, given as never);
   const refusals: [Promise<unknown>, RegExp][] = [
     [Pool.map([1], 0, fn), /^RangeError: limit must be a whole number of 1 or more, or Infinity, got 0$/],
-    [Pool.map([1], fn as never, 5 as never), /^TypeError: limit must be a number, got function fn$/],
+    [
+      Pool.map([1], fn as never, 5 as never),
+      /^TypeError: limit must be a number, got function fn: write Pool\.map\(items, 5, fn\)$/,
+    ],
     [Pool.map(5 as never, 1, fn), /^TypeError: source must be an iterable or async iterable, got 5$/],
     [Pool.map(Promise.resolve([1]) as never, 1, fn), /^TypeError: source must not be a promise: await it first, got/],
     [Pool.map([1], 1, function* () {} as never), /^TypeError: fn must not be a generator function/],

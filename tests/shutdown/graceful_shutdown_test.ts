@@ -259,7 +259,10 @@ test("GracefulShutdown: bad arguments", async () => {
   const wrong = (value: unknown) => value as never;
   await assert.rejects(shutdown.track(wrong(undefined)), TypeError);
   await assert.rejects(shutdown.track(() => {}, wrong(1)), /label must be a string, got 1/);
-  assert.throws(() => shutdown.handler(() => new Response(), wrong("x")), /options must be an object, got "x"/);
+  assert.throws(
+    () => shutdown.handler(() => new Response(), wrong("x")),
+    /options must be an object such as \{ label \}, got "x"/,
+  );
   assert.throws(() => shutdown.handler(wrong("x")), /fetchHandler must be a function, got "x"/);
   const steps = wrong(function* () {});
   await assert.rejects(shutdown.track(steps), /^TypeError: work must not be a generator function/);

@@ -15,8 +15,7 @@ export function adapter<C extends object>(
   const withPush = onceFor((client: C) => make(client, true));
   const withoutPush = onceFor((client: C) => make(client, false));
   return (client, options) => {
-    checkOptions(options);
-    const { push = true } = options ?? {};
+    const { push = true } = checkOptions(options, "push");
     checkBoolean(push, "push");
     return push ? withPush(client) : withoutPush(client);
   };
