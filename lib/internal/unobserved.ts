@@ -114,7 +114,7 @@ export class UnobservedFailures {
   #warn(when: string, error: unknown): void {
     this.#hasWarned = true;
     if (!this.#areThrown) forgetAtExit(this);
-    const remedy = this.#isJoined() ? "it still waits for work that has not ended" : this.#remedy;
+    const remedy = this.#isJoined() ? "it still waits for its tasks" : this.#remedy;
     warn(`Failure in ${this.#owner} not observed ${when}: ${describe(error)}; ${remedy}`, "INTERLOCK_UNOBSERVED");
   }
 }

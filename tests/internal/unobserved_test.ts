@@ -43,7 +43,7 @@ for (const where of ["left alone in a group", "handled in a group", "in a scope 
     assert.match(err, /Failure in task group "pages" not observed until the process ran out of work: .*page not found/);
     assert.match(
       err,
-      where.startsWith("in a scope") ? /; it still waits for work that has not ended/ : /; use TaskGroup.scope/,
+      where.startsWith("in a scope") ? /; it still waits for its tasks/ : /; use TaskGroup.scope/,
     );
     assert.equal(err.split("INTERLOCK_UNOBSERVED").length, 2);
   });
