@@ -11,6 +11,8 @@ import { callerIn, type CallSite, type SourceLine } from "./call_site.ts";
 
 /** The origin of a call. It does not change when a Condition takes the hold back for its guard. */
 export class CallOrigin {
+  static #lastId = 0;
+  readonly id = ++CallOrigin.#lastId;
   /** The `run` in which the call was made, while a listener asks for it. */
   readonly run: RunScope | undefined;
   /** When the call was made, if it is reported in a later turn: the wait counts from then on. */

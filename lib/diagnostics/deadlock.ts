@@ -101,9 +101,8 @@ function isExclusive({ isExclusive, unit = 1 }: Resource): boolean {
 function enclosingHolds(registry: Registry, origin: CallOrigin): Acquisition[] {
   const holds: Acquisition[] = [];
   for (let { run } = origin; run !== undefined; run = run.parent) {
-    const call = run.call.deref();
-    const acquisition = call && registry.acquisitionOf(call);
-    if (acquisition?.state === "holds") holds.push(acquisition);
+    const hold = registry.holds.get(run.originId);
+    if (hold !== undefined) holds.push(hold);
   }
   return holds;
 }

@@ -111,7 +111,8 @@ class Hub implements Omit<Hook, "step" | "failRenewal"> {
   }
 
   run<T>(call: object, fn: () => T): T {
-    return this.#runs ? callInRun(call, fn, (one) => this.registry.acquisitionOf(one)?.state === "holds") : fn();
+    if (!this.#runs) return fn();
+    return callInRun(this.registry.acquisitionOf(call)?.origin.id, fn, this.registry.holds);
   }
 
   deadlockErrorOf(resource: Resource, call: object, operation: string): DeadlockError | undefined {

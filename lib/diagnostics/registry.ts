@@ -38,6 +38,8 @@ const MOST_REFUSED = 100;
 export class Registry {
   /** The groups with a waiter or a holder, by their keys. */
   readonly groups: Map<unknown, Group> = new Map();
+  /** The present holds, by the ids of their origins. */
+  readonly holds: Map<number | undefined, Acquisition> = new Map();
   /** The latest acquisitions that have ended without a grant, by id. */
   readonly #refused = new Map<number, Acquisition>();
 
@@ -86,9 +88,11 @@ export class Registry {
 
   /** Ends the acquisition's present state and begins the next one. Returns how long the former one lasted, in ms. */
   move(acquisition: Acquisition, state: Acquisition["state"], now: number = performance.now()): number {
-    const { group, since, state: formerState } = acquisition;
+    const { group, since, state: formerState, origin: { id } } = acquisition;
     const lasted = formerState === "ended" ? 0 : Math.max(0, now - since);
     if (formerState !== "ended") group[formerState].delete(acquisition);
+    if (state === "holds") this.holds.set(id, acquisition);
+    else this.holds.delete(id);
     acquisition.state = state;
     acquisition.since = now;
     acquisition.hasWaited ||= state === "waits";

@@ -20,3 +20,9 @@ for (const on of deeply([ALL], [ALL, "watchdog,trace"])) {
     assert.deepEqual(grown, []);
   }, { timeout: 300_000 });
 }
+
+test("diagnostics: 100,000 contended runs in one macrotask end within 10 MB", async () => {
+  const { code, out, err } = await runProgram(new URL("./_one_macrotask.ts", import.meta.url), [], { limit: 60_000 });
+  assert.equal(code, 0, err);
+  assert.ok(Number(out) <= 10, `${out} MB`);
+}, { timeout: 70_000 });
