@@ -240,7 +240,13 @@ local function cut(k)
   for x, text in ipairs(texts) do
     local each = read(text)
     each.starts = {}
-    for j = 1, #each.levels, 3 do each.starts[(j + 2) / 3] = each.levels[j] - (previous[j] or 0) end
+    for i = 1, ceil(#each.levels / 3) do
+      local at, p = each.levels[3 * i] or 0, each.levels[3 * i - 2] - (previous[3 * i - 2] or 0)
+      if p == 0 and (spans[i] or 0) < 0 and at > (previous[3 * i] or 0) then -- a reward, which is not counted
+        p = each.levels[3 * i - 1] - ${bucketOf("previous").missingLua("at")}
+      end
+      each.starts[i] = p
+    end
     calls[x], previous = each, each.levels
   end
   return calls

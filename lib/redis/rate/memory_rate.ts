@@ -170,7 +170,7 @@ export class MemoryRate {
     const calls = this.#cut(Math.min(...indexes, this.#entries.length)).reverse().map((call) => {
       const rest = call.starts.map((each, i) => {
         if (i >= toGiveBack.length || call.turn + this.#budgets[i]!.interval <= this.#now) return each;
-        const givenBack = Math.min(toGiveBack[i]!, each);
+        const givenBack = Math.min(toGiveBack[i]!, Math.max(0, each));
         toGiveBack[i]! -= givenBack;
         return each - givenBack;
       });
@@ -209,7 +209,12 @@ export class MemoryRate {
     this.#levels = before?.levels ?? [];
     return cut.map((entry, i) => {
       const previous = cut[i - 1]?.levels ?? this.#levels;
-      return { ...entry, starts: entry.levels.map(({ count }, j) => count - (previous[j]?.count ?? 0)) };
+      const starts = entry.levels.map(({ count, missing, since }, j) => {
+        const [level, budget] = [previous[j] ?? UNUSED, this.#budgets[j]];
+        const isReward = count === level.count && budget?.kind === "bucket" && since > level.since; // it is not counted
+        return isReward ? missing - missingOf(level, budget, since) : count - level.count;
+      });
+      return { ...entry, starts };
     });
   }
 
@@ -250,7 +255,7 @@ export class MemoryRate {
       const { kind, limit, interval } = budget;
       const permits = Math.min(starts[i] ?? 0, limit);
       const level = levels[i] ?? UNUSED;
-      if (permits === 0) return -Infinity;
+      if (permits <= 0) return -Infinity;
       const excess = (kind === "bucket" ? missingOf(level, budget) : level.count) + permits - limit;
       if (kind === "bucket") return level.since + Math.ceil(excess * interval / limit);
       // The start that has to be over before.

@@ -40,9 +40,7 @@ function startAnswer(reply: unknown): StartAnswer {
   const numbers = numbersOf(reply);
   const [code, wait = NaN, third = NaN] = numbers.length === 1 && numbers[0]! > 1e12 ? [1, 0, ...numbers] : numbers;
   const text = Array.isArray(reply) ? reply[3] : undefined;
-  if ((code !== 0 && code !== 1) || !(wait >= 0) || !Number.isSafeInteger(third)) {
-    rejectReply(reply);
-  }
+  if ((code !== 0 && code !== 1) || !(wait >= 0) || !Number.isSafeInteger(third)) rejectReply(reply);
   const [number, remaining] = code === 1 ? [third, 0] : [undefined, third];
   return { wait: wait / 1000, number, remaining, differing: text === undefined ? undefined : budgetsOf(text) };
 }

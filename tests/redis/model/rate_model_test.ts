@@ -5,6 +5,7 @@
  */
 import assert from "node:assert/strict";
 import type { Quota } from "../../../lib/internal/start_log.ts";
+import { RateLimiter } from "../../../lib/rate_limiter.ts";
 import type { RateStore, StartAnswer, StartRequest, StoredRate } from "../../../lib/redis/rate/rate_store.ts";
 import { redisRates } from "../../../lib/redis/rate/redis_rates.ts";
 import type { Script } from "../../../lib/redis/scripts/script.ts";
@@ -185,6 +186,51 @@ test("walk: the scripts of a rate limit answer as the store in memory", async ()
     } catch (error) {
       throw new Error(`failed with seed ${seed}`, { cause: error });
     }
+  }
+});
+
+test("walk: a limiter over Redis allows what RateLimiter allows, after rewards and penalties of some of its budgets", async () => {
+  for (let seed = 1; seed <= deeply(60, 1500); seed++) {
+    await withFakeTime(async (time) => {
+      const random = new Random(seed);
+      const budgets = Array.from({ length: 1 + random.below(3) }, () => {
+        return { limit: 1 + random.below(6), interval: 10_000, kind: random.pick(["window", "bucket"] as const) };
+      });
+      const local = new RateLimiter(budgets);
+      const redis = new MemoryRedis();
+      const zero = redis.now;
+      const runner = runnerOf(redis, () => redis.now = zero + performance.now() * 1000);
+      const spec: StoredRate = { keys: KEYS, budgets };
+      const stores = [redisRates(runner), new MemoryStore().rates];
+      const history: unknown[] = [budgets];
+      for (let step = 0; step < 12; step++) {
+        time.advance(random.pick([0, 0, 300, 2000]));
+        const starts = budgets.map(({ limit }) => random.below(Math.min(4, limit + 1)));
+        const what = random.pick(["tryAcquire", "tryAcquire", "reward", "penalty"] as const);
+        if (starts.every((each) => each === 0)) continue;
+        history.push(what, starts, performance.now());
+        const started = local[what](starts);
+        for (const store of stores) {
+          if (what === "tryAcquire") {
+            const { number } = await store.start({ spec, starts, within: 0 }, command());
+            assert.equal(number !== undefined, started, JSON.stringify(history));
+          } else {
+            await store.change(spec, { starts: starts.map((each) => what === "reward" ? -each : each) }, command());
+          }
+        }
+        const ones = budgets.map((_, i) => budgets.map((_, j) => Number(i === j)));
+        for (const store of stores) {
+          for (const one of ones) {
+            const { wait, remaining } = await store.start({ spec, starts: one, within: -1 }, command());
+            assert.ok(
+              Math.abs(wait - local.retryAfter(one)) <= 1,
+              JSON.stringify([...history, one, wait, local.retryAfter(one), stores.indexOf(store)]),
+            );
+            assert.equal(remaining, local.remaining, JSON.stringify(history));
+          }
+        }
+      }
+    });
   }
 });
 
