@@ -1,7 +1,7 @@
 /** The site of the guide: `deno task docs` builds it together with the reference and the playground. */
 import { readFileSync } from "node:fs";
 import { type DefaultTheme, defineConfig } from "vitepress";
-import { background, guide, migrating } from "./pages.ts";
+import { background, groups, migrating } from "./pages.ts";
 import { type Item, linkNames } from "./reference.ts";
 
 const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
@@ -52,7 +52,7 @@ export default defineConfig({
     ],
     sidebar: {
       "/": [
-        { text: "Guide", items: links(guide) },
+        ...Object.entries(groups).map(([text, pages]) => ({ text, items: links(pages) })),
         { text: "Background", items: links(background) },
       ],
       "/reference/": [{ text: "All names by subject", link: "/reference" }, ...names],

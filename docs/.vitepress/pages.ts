@@ -1,25 +1,38 @@
-/** The pages of the guide in reading order: titles and files, as the sidebar shows them and llms.txt contains them. */
+/**
+ * The pages of the guide in reading order: titles and files, as the sidebar shows them in groups and llms.txt contains
+ * them.
+ */
 
-export const guide = [
-  ["Getting started", "getting-started"],
-  ["Questions", "questions"],
-  ["Primitives", "primitives"],
-  ["Cancellation", "cancellation"],
-  ["Pool and rate limits", "pool-and-rate-limits"],
-  ["Shutdown", "shutdown"],
-  ["Operating", "operating"],
-  ["From one process to many", "web"],
-  ["Redis", "redis"],
-  ["Running Redis", "running-redis"],
-  ["Diagnostics", "diagnostics"],
-  ["It hangs", "it-hangs"],
-  ["Mistakes", "mistakes"],
-  ["Recipes", "recipes"],
-  ["Testing", "testing"],
-  ["Migrating", "migrating"],
-  ["Examples", "examples"],
-  ["Reference", "reference"],
-] as const;
+export const groups = {
+  "Guide": [
+    ["Getting started", "getting-started"],
+    ["Questions", "questions"],
+    ["Primitives", "primitives"],
+    ["Cancellation", "cancellation"],
+    ["Pool and rate limits", "pool-and-rate-limits"],
+    ["Recipes", "recipes"],
+    ["Mistakes", "mistakes"],
+    ["Testing", "testing"],
+    ["Migrating", "migrating"],
+    ["Examples", "examples"],
+    ["Reference", "reference"],
+  ],
+  "When it hangs": [
+    ["It hangs", "it-hangs"],
+    ["Diagnostics", "diagnostics"],
+  ],
+  "Servers": [
+    ["Shutdown", "shutdown"],
+    ["Operating", "operating"],
+  ],
+  "Across processes": [
+    ["From one process to many", "web"],
+    ["Redis", "redis"],
+    ["Running Redis", "running-redis"],
+  ],
+} as const;
+
+export const guide = Object.values(groups).flat();
 
 /** They stand below "Migrating". */
 export const migrating = [
