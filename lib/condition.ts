@@ -88,8 +88,8 @@ export class Condition implements Acquirable<Guard> {
    * @throws {TypeError} when `lock` is not a {@linkcode Lock}, or the name is not a string.
    */
   constructor(lock?: Lock, options?: NameOptions) {
-    const remedy = ": write new Condition(undefined, { name })";
-    must((lock as object | undefined)?.constructor !== Object, "lock", "be a Lock", lock, TypeError, remedy);
+    const isOptions = lock?.constructor === Object && "name" in lock;
+    must(!isOptions, "lock", "be a Lock", lock, TypeError, ": write new Condition(undefined, { name })");
     if (lock !== undefined) checkInstance(lock instanceof Lock, lock, "lock", "Lock");
     const name = readName(options);
     this.#target = describe("condition", "wait for condition", name);
