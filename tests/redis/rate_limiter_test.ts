@@ -404,6 +404,22 @@ redisTest("RedisRateLimiter: at most 16 bytes a call", async ({ server, backend 
   assert.ok(one < 600, `${one} bytes`);
 });
 
+redisTest(
+  "RedisRateLimiter: a server at its maxmemory starts no call, and still answers",
+  async ({ server, backend }) => {
+    await server.send("CONFIG", "SET", "maxmemory", 1);
+    for (const kind of ["window", "bucket"] as const) {
+      const limiter = new RedisRateLimiter(backend, kind, 3, 60_000, { kind });
+      await assert.rejects(limiter.acquire(), /^RedisError: Cannot acquire .*: Redis is out of memory \(maxmemory\)/);
+      await assert.rejects(limiter.tryAcquire(), /out of memory/);
+      assert.deepEqual([await limiter.remaining(), await limiter.retryAfter()], [3, 0]);
+    }
+    await server.send("CONFIG", "SET", "maxmemory", 0);
+    assert.equal(await new RedisRateLimiter(backend, "window", 3, 60_000).tryAcquire(3), true);
+  },
+  { isAlone: true },
+);
+
 redisTest("RedisRateLimiter: a turn that was given back keeps no data", async ({ server, backend }) => {
   const limiter = new RedisRateLimiter(backend, "crawl", 1, 60_000);
   await limiter.acquire();

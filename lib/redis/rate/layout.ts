@@ -65,7 +65,7 @@ if not head or overAt <= serverTime then
   head = nil
   ${HEAD} = 0, 0, 0, 0, 0, 0, 0, 0, true, nil
   ${FIRST_LEVELS} = nil, nil, nil, nil
-  call('LTRIM', KEYS[2], '1', '0') -- starts without a head have no time
+  if call('LLEN', KEYS[2]) > 0 then call('LTRIM', KEYS[2], '1', '0') end -- starts without a head have no time
 end
 clockShift = max(clockShift, latest + 1 - serverTime) -- the server's clock stands still, or was set back
 local now = serverTime + clockShift
