@@ -66,12 +66,13 @@ export interface GuardGroup<G extends readonly AnyGuard[]> extends AsyncDisposab
  * @param options When to stop waiting; `timeout` in milliseconds.
  * @returns The holds. If the call fails, errors while releasing never replace its cause.
  * @throws {TimeoutError} when the timeout has passed.
- * @throws {unknown} the `reason` of the signal, when it aborts.
- * @throws {ClosedError} at once when one of them was cancelled.
- * @throws {QueueFullError} when the queue of one of them is full.
- * @throws {TypeError} when `list` is not an array, names the same lock twice (the same key of one mutex, both sides of
- *   one RwLock), or has something else in it, and for options of a wrong type.
- * @throws {RangeError} for a `timeout` that is NaN or negative.
+ * @throws {signal.reason} when the signal aborts.
+ * @throws {ClosedError} when one of the locks is closed. If it is closed at the time of the call, the call rejects at
+ *   once.
+ * @throws {QueueFullError} when the queue of one of the locks is full.
+ * @throws {TypeError} when `list` is not an array, contains the same lock twice (the same key of one mutex, both sides of
+ *   one RwLock) or anything that it cannot take, or when an option has a wrong type.
+ * @throws {RangeError} when `timeout` is NaN or negative.
  * @example
  * ```ts
  * import { acquireAll, KeyedMutex } from "@interlock/interlock";

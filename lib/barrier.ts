@@ -92,11 +92,11 @@ export class Barrier {
    * Python's threading and in Java). `timeout: 0` resolves only for the last party.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
-   * @throws {BrokenBarrierError} when it is broken, or is reset or aborted during the wait.
+   * @throws {BrokenBarrierError} when the barrier is broken, or is reset or aborted during the wait.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative.
    */
   wait(options?: WaitOptions): Promise<number> {
     return promiseTry(() => {

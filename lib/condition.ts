@@ -107,7 +107,7 @@ export class Condition implements Acquirable<Guard> {
     return this.#lock.locked;
   }
 
-  /** Whether it was cancelled. */
+  /** Whether `cancel()` has closed the condition. */
   get closed(): boolean {
     return this.#queue.closed;
   }
@@ -123,7 +123,7 @@ export class Condition implements Acquirable<Guard> {
    * **Fairness** and **Cancellation** as in {@linkcode Lock.acquire}.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
-   * @throws As the lock's `acquire` does.
+   * @throws The errors of {@linkcode Lock.acquire}.
    */
   acquire(options?: WaitOptions): Promise<Guard> {
     return this.#lock.acquire(options);
@@ -141,7 +141,8 @@ export class Condition implements Acquirable<Guard> {
    *
    * @param fn Called with the guard.
    * @param options As for {@linkcode Lock.acquire}; they bound the wait, not `fn`.
-   * @throws {TypeError} when `fn` is not a function; also rejects as the lock's `acquire` and `fn` do.
+   * @throws {TypeError} when `fn` is not a function.
+   * @throws The errors of {@linkcode Lock.acquire} and of `fn`.
    */
   run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHolding(this, fn, options);
@@ -152,7 +153,7 @@ export class Condition implements Acquirable<Guard> {
    * only the arguments of the call.
    *
    * @param fn The function to wrap.
-   * @throws {TypeError} when `fn` is not a function, or a generator function.
+   * @throws {TypeError} when `fn` is not a function, or is a generator function.
    */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
@@ -184,11 +185,11 @@ export class Condition implements Acquirable<Guard> {
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {NotHeldError} when the lock is not held, or its guard was released meanwhile.
-   * @throws {ClosedError} when the condition or its lock was cancelled.
+   * @throws {ClosedError} when `cancel()` has closed the condition or its lock.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative.
    */
   wait(options?: WaitOptions): Promise<void> {
     return promiseTry(() => {
@@ -212,11 +213,11 @@ export class Condition implements Acquirable<Guard> {
    * @param predicate Returns whether the wait is over. A promise that it returns is awaited while the lock is held.
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {NotHeldError} when the lock is not held, or its guard was released meanwhile.
-   * @throws {ClosedError} when the condition or its lock was cancelled.
+   * @throws {ClosedError} when `cancel()` has closed the condition or its lock.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {TypeError} when `predicate` is not a function, and for options of a wrong type.
-   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {TypeError} when `predicate` is not a function, or an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative.
    */
   async waitFor<T>(predicate: () => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     checkFunction(predicate, "predicate");
@@ -252,7 +253,7 @@ export class Condition implements Acquirable<Guard> {
    * @param n The maximum number of waiters to notify.
    * @throws {NotHeldError} when the lock is not held.
    * @throws {TypeError} when `n` is not a number.
-   * @throws {RangeError} when it is not a whole number from 0 up.
+   * @throws {RangeError} when `n` is not a whole number of 0 or more.
    */
   notify(n: number = 1): void {
     checkInteger(n, "n", 0);

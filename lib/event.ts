@@ -68,7 +68,7 @@ export class Event {
     return this.#queue.size + this.#sharing;
   }
 
-  /** Whether it was cancelled. */
+  /** Whether `cancel()` has closed the event. */
   get closed(): boolean {
     return this.#queue.closed;
   }
@@ -95,10 +95,10 @@ export class Event {
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {ClosedError} when it was cancelled, even if the flag is set.
-   * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {ClosedError} when `cancel()` has closed the event, even if the flag is set.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative.
    */
   wait(options?: WaitOptions): Promise<void> {
     if (options === undefined && this.#last !== undefined && needsOnlyPromise) {

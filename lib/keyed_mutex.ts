@@ -85,7 +85,7 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
     return this.#entries.size;
   }
 
-  /** Whether it was cancelled. */
+  /** Whether `cancel()` has closed the mutex. */
   get closed(): boolean {
     return this.#entries.closed;
   }
@@ -120,11 +120,11 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
    * @param key The key to hold.
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
+   * @throws {signal.reason} when the signal aborts.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting for the key already.
-   * @throws {ClosedError} when it was cancelled.
-   * @throws {TypeError} for a key that is undefined or a function, and for options of a wrong type.
-   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   * @throws {ClosedError} when `cancel()` has closed the mutex.
+   * @throws {TypeError} when the key is undefined or a function, or an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative.
    */
   acquire(key: K, options?: WaitOptions): Promise<Guard> {
     try { // quicker than `promiseTry`, which takes a closure
@@ -142,7 +142,7 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
    *
    * @param key The key to hold.
    * @throws {TypeError} when the key is undefined or a function.
-   * @throws {ClosedError} when it was cancelled.
+   * @throws {ClosedError} when `cancel()` has closed the mutex.
    */
   tryAcquire(key: K): Guard | undefined {
     checkKey(key);
@@ -157,8 +157,8 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
    * @param key The key.
    * @param fn Called with the guard.
    * @param options As for {@linkcode KeyedMutex.acquire}; they bound the wait, not `fn`.
-   * @throws {TypeError} when `fn` is not a function, or the key is undefined or a function; also rejects as
-   *   {@linkcode KeyedMutex.acquire} and `fn` do.
+   * @throws {TypeError} when `fn` is not a function, or the key is undefined or a function.
+   * @throws The errors of {@linkcode KeyedMutex.acquire} and of `fn`.
    */
   run<T>(key: K, fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     try {

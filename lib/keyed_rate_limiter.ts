@@ -84,7 +84,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    *
    * @param budgets One or more budgets, each with `limit` and `interval` in milliseconds.
    * @param options Its name, its kind, and how many calls may wait for each key.
-   * @throws {TypeError | RangeError} As with one budget, and when the list is empty.
+   * @throws {TypeError | RangeError} when a budget or option is not allowed, or the list is empty.
    */
   constructor(budgets: readonly RateBudget[], options?: RateOptions);
   constructor(...args: unknown[]) {
@@ -105,8 +105,8 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * Maximum number of starts of a key in any window. Starts already made count against a new value. A bucket loses the
    * permits above a lower limit; a higher limit adds none. 0 pauses the limiter.
    *
-   * @throws {TypeError} when it is set to a value that is not a number.
-   * @throws {RangeError} when it is set to a value that is not a whole number of 0 or more.
+   * @throws {TypeError} when the new value is not a number.
+   * @throws {RangeError} when the new value is not a whole number of 0 or more.
    */
   get limit(): number {
     return this.#budgets[0]!.limit;
@@ -119,8 +119,8 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
   /**
    * The length of the window in milliseconds. Starts already made count against a new value.
    *
-   * @throws {TypeError} when it is set to a value that is not a number.
-   * @throws {RangeError} when it is set to a value that is not finite and above 0.
+   * @throws {TypeError} when the new value is not a number.
+   * @throws {RangeError} when the new value is not finite and above 0.
    */
   get interval(): number {
     return this.#budgets[0]!.interval;
@@ -141,7 +141,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
     return this.#entries.size;
   }
 
-  /** Whether it was cancelled. */
+  /** Whether `cancel()` has closed the limiter. */
   get closed(): boolean {
     return this.#unused.waiters.closed;
   }
@@ -173,14 +173,12 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    *
    * @param key The key of the start.
    * @param options How many starts, and when to stop waiting; `timeout` in milliseconds.
-   * @throws {QueueFullError} (as a rejection, like all of these) when `maxWaiting` calls are waiting for the key
-   *   already.
+   * @throws {QueueFullError} when `maxWaiting` calls are waiting for the key already.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {ClosedError} when it was cancelled.
-   * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for `permits` that are not whole numbers from 1 to the limit, and for a `timeout` that is NaN
-   *   or negative.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {ClosedError} when `cancel()` has closed the limiter.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when `permits` is not a whole number from 1 to the limit, or `timeout` is NaN or negative.
    */
   acquire(key: K, options?: RateLimiterOptions): Promise<void> {
     return promiseTry(() => this.#use(key, (queue) => queue.acquire(options)) ?? Promise.resolve());
@@ -193,8 +191,8 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @param permits How many starts, all or none: a number, or a list with a number for each budget. Default: 1.
    * @returns Whether it started.
    * @throws {TypeError} when `permits` is not a number.
-   * @throws {RangeError} when it is not a whole number from 1 to the limit.
-   * @throws {ClosedError} when it was cancelled.
+   * @throws {RangeError} when `permits` is not a whole number from 1 to the limit.
+   * @throws {ClosedError} when `cancel()` has closed the limiter.
    */
   tryAcquire(key: K, permits: number | readonly number[] = 1): boolean {
     return this.#use(key, (queue) => queue.tryAcquire(permits));
@@ -208,7 +206,8 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @param key The key.
    * @param fn Called without arguments when the call may start.
    * @param options As for {@linkcode KeyedRateLimiter.acquire}; they bound the wait, not `fn`.
-   * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode KeyedRateLimiter.acquire} and `fn` do.
+   * @throws {TypeError} when `fn` is not a function.
+   * @throws The errors of {@linkcode KeyedRateLimiter.acquire} and of `fn`.
    */
   run<T>(key: K, fn: () => T | PromiseLike<T>, options?: RateLimiterOptions): Promise<T> {
     return promiseTry(() => this.#use(key, (queue) => queue.run(fn, options)));
@@ -221,7 +220,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @param key The key of the start.
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
-   * @throws {RangeError} when it is not a whole number from 1 to the limit.
+   * @throws {RangeError} when `permits` is not a whole number from 1 to the limit.
    */
   retryAfter(key: K, permits: number | readonly number[] = 1): number {
     return this.#use(key, (queue) => queue.retryAfter(permits));
@@ -234,7 +233,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @param key The key to block.
    * @param ms Milliseconds, a finite number of 0 or more.
    * @throws {TypeError} when `ms` is not a number.
-   * @throws {RangeError} when it is not finite, or negative.
+   * @throws {RangeError} when `ms` is not finite, or negative.
    */
   block(key: K, ms: number): void {
     this.#use(key, (queue) => queue.block(ms));
@@ -246,7 +245,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @param key The key of the starts.
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
-   * @throws {RangeError} when it is not a whole number of 0 or more.
+   * @throws {RangeError} when `permits` is not a whole number of 0 or more.
    */
   reward(key: K, permits: number | readonly number[] = 1): void {
     this.#use(key, (queue) => queue.reward(permits));
@@ -258,7 +257,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @param key The key of the starts.
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
-   * @throws {RangeError} when it is not a whole number of 0 or more.
+   * @throws {RangeError} when `permits` is not a whole number of 0 or more.
    */
   penalty(key: K, permits: number | readonly number[] = 1): void {
     this.#use(key, (queue) => queue.penalize(permits));

@@ -94,7 +94,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
     return this.#entries.size;
   }
 
-  /** Whether it was cancelled. */
+  /** Whether `cancel()` has closed the semaphore. */
   get closed(): boolean {
     return this.#entries.closed;
   }
@@ -138,14 +138,13 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
    *
    * @param key The key to hold.
    * @param options How many permits, and when to stop waiting; `timeout` in milliseconds.
-   * @throws {QueueFullError} (as a rejection, like all of these) when `maxWaiting` calls are waiting for the key
-   *   already.
-   * @throws {ClosedError} when it was cancelled.
+   * @throws {QueueFullError} when `maxWaiting` calls are waiting for the key already.
+   * @throws {ClosedError} when `cancel()` has closed the semaphore.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {TypeError} for a key that is undefined or a function, and for options of a wrong type.
-   * @throws {RangeError} for `permits` that are not a whole number from 1 to the permits of a key, and for a `timeout`
-   *   that is NaN or negative.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {TypeError} when the key is undefined or a function, or an option has a wrong type.
+   * @throws {RangeError} when `permits` is not a whole number from 1 to the permits of a key, or `timeout` is NaN or
+   *   negative.
    */
   acquire(key: K, options?: SemaphoreOptions): Promise<Guard> {
     return promiseTry(() => {
@@ -164,9 +163,9 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
    *
    * @param key The key to hold.
    * @param permits How many permits to take at once. Default: 1.
-   * @throws {ClosedError} when it was cancelled.
+   * @throws {ClosedError} when `cancel()` has closed the semaphore.
    * @throws {TypeError} when `permits` is not a number, or the key is undefined or a function.
-   * @throws {RangeError} when it is not a whole number from 1 to the permits of a key.
+   * @throws {RangeError} when `permits` is not a whole number from 1 to the permits of a key.
    */
   tryAcquire(key: K, permits: number = 1): Guard | undefined {
     checkKey(key);
@@ -183,8 +182,8 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
    * @param key The key.
    * @param fn Called with the guard.
    * @param options As for {@linkcode KeyedSemaphore.acquire}; they bound the wait, not `fn`.
-   * @throws {TypeError} when `fn` is not a function, or the key is undefined or a function; also rejects as
-   *   {@linkcode KeyedSemaphore.acquire} and `fn` do.
+   * @throws {TypeError} when `fn` is not a function, or the key is undefined or a function.
+   * @throws The errors of {@linkcode KeyedSemaphore.acquire} and of `fn`.
    */
   run<T>(key: K, fn: (guard: Guard) => T | PromiseLike<T>, options?: SemaphoreOptions): Promise<T> {
     return promiseTry(() => runHolding(this.at(key), fn, options));

@@ -69,7 +69,7 @@ export class Lock implements Acquirable<Guard> {
     return this.#mutex.queue.size;
   }
 
-  /** Whether it was cancelled. */
+  /** Whether `cancel()` has closed the lock. */
   get closed(): boolean {
     return this.#mutex.queue.closed;
   }
@@ -84,12 +84,12 @@ export class Lock implements Acquirable<Guard> {
    * grant has no effect: the caller has the guard and must release it.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
-   * @throws {TimeoutError} (as a rejection, like all of these) when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
+   * @throws {TimeoutError} when the timeout has passed.
+   * @throws {signal.reason} when the signal aborts.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
-   * @throws {ClosedError} when it was cancelled.
-   * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   * @throws {ClosedError} when `cancel()` has closed the lock.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative.
    */
   acquire(options?: WaitOptions): Promise<Guard> {
     try { // quicker than `promiseTry`, which takes a closure
@@ -104,7 +104,7 @@ export class Lock implements Acquirable<Guard> {
    * Returns the guard if the lock is free, else undefined. Synchronous: `lock.tryAcquire() ?? await lock.acquire()` is
    * fastest.
    *
-   * @throws {ClosedError} when it was cancelled.
+   * @throws {ClosedError} when `cancel()` has closed the lock.
    */
   tryAcquire(): Guard | undefined {
     return this.#mutex.tryAcquire();
@@ -117,7 +117,8 @@ export class Lock implements Acquirable<Guard> {
    *
    * @param fn Called with the guard.
    * @param options As for {@linkcode Lock.acquire}; they bound the wait, not `fn`.
-   * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode Lock.acquire} and `fn` do.
+   * @throws {TypeError} when `fn` is not a function.
+   * @throws The errors of {@linkcode Lock.acquire} and of `fn`.
    */
   run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHolding(this, fn, options);
@@ -128,7 +129,7 @@ export class Lock implements Acquirable<Guard> {
    * the arguments of the call.
    *
    * @param fn The function to wrap.
-   * @throws {TypeError} when `fn` is not a function, or a generator function.
+   * @throws {TypeError} when `fn` is not a function, or is a generator function.
    */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,

@@ -133,11 +133,11 @@ export class Queue<T> implements AsyncIterable<T> {
    *
    * @param item The item; any value.
    * @param options When to stop waiting; `timeout` in milliseconds.
-   * @throws {ClosedError} (as a rejection, like all of these) when the queue is closed, before the call or during it.
+   * @throws {ClosedError} when the queue is closed, before the call or during it.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative.
    */
   put(item: T, options?: WaitOptions): Promise<void> {
     try { // quicker than `promiseTry`, which takes a closure
@@ -177,11 +177,11 @@ export class Queue<T> implements AsyncIterable<T> {
    * no effect: the item is the caller's.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
-   * @throws {ClosedError} (as a rejection, like all of these) when the queue is closed and empty.
+   * @throws {ClosedError} when the queue is closed and empty.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative.
    */
   get(options?: WaitOptions): Promise<T> {
     try {
@@ -238,7 +238,7 @@ export class Queue<T> implements AsyncIterable<T> {
    * Marks one item as processed. Consumers call it once for each item that they got, so that {@linkcode Queue.join} can
    * wait for them. Python's `task_done`.
    *
-   * @throws {RangeError} when it was already called for each item.
+   * @throws {RangeError} when every item is done already.
    */
   taskDone(): void {
     if (this.#unfinished === 0) {
@@ -257,10 +257,10 @@ export class Queue<T> implements AsyncIterable<T> {
    * **Cancellation**: on abort or time-out the waiter leaves in O(1).
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
-   * @throws {TimeoutError} (as a rejection, like all of these) when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   * @throws {TimeoutError} when the timeout has passed.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative.
    *
    * @example
    * ```ts
@@ -302,8 +302,8 @@ export class Queue<T> implements AsyncIterable<T> {
    * item. With an aborted signal it throws even while items are there. `timeout` does not bound the body of the loop.
    *
    * @param options When to stop waiting for an item; `timeout` in milliseconds.
-   * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative.
    *
    * @example
    * ```ts

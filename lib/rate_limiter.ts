@@ -119,7 +119,7 @@ export class RateLimiter {
    *
    * @param budgets One or more budgets, each with `limit` and `interval` in milliseconds.
    * @param options Its name, its kind, and how many calls may wait.
-   * @throws {TypeError | RangeError} As with one budget, and when the list is empty.
+   * @throws {TypeError | RangeError} when a budget or option is not allowed, or the list is empty.
    */
   constructor(budgets: readonly RateBudget[], options?: RateOptions);
   constructor(...args: unknown[]) {
@@ -143,8 +143,8 @@ export class RateLimiter {
    * Maximum number of starts in any window. Starts already made count against a new value; a waiter that wants more
    * keeps waiting. A bucket loses the permits above a lower limit; a higher limit adds none. 0 pauses the limiter.
    *
-   * @throws {TypeError} when it is set to a value that is not a number.
-   * @throws {RangeError} when it is set to a value that is not a whole number of 0 or more.
+   * @throws {TypeError} when the new value is not a number.
+   * @throws {RangeError} when the new value is not a whole number of 0 or more.
    */
   get limit(): number {
     return this.#budgets[0]!.limit;
@@ -158,8 +158,8 @@ export class RateLimiter {
    * The length of the window in milliseconds. Starts already made count against a new value, except starts that were
    * dropped before the interval grew.
    *
-   * @throws {TypeError} when it is set to a value that is not a number.
-   * @throws {RangeError} when it is set to a value that is not finite and above 0.
+   * @throws {TypeError} when the new value is not a number.
+   * @throws {RangeError} when the new value is not finite and above 0.
    */
   get interval(): number {
     return this.#budgets[0]!.interval;
@@ -186,7 +186,7 @@ export class RateLimiter {
     return this.#queue.waiters.size;
   }
 
-  /** Whether it was cancelled. */
+  /** Whether `cancel()` has closed the limiter. */
   get closed(): boolean {
     return this.#queue.waiters.closed;
   }
@@ -201,12 +201,11 @@ export class RateLimiter {
    *
    * @param options How many starts, and when to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
+   * @throws {signal.reason} when the signal aborts.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
-   * @throws {ClosedError} when it was cancelled.
-   * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for `permits` that are not whole numbers from 1 to the limit, and for a `timeout` that is NaN
-   *   or negative.
+   * @throws {ClosedError} when `cancel()` has closed the limiter.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when `permits` is not a whole number from 1 to the limit, or `timeout` is NaN or negative.
    */
   acquire(options?: RateLimiterOptions): Promise<void> {
     return promiseTry(() => this.#queue.acquire(options) ?? Promise.resolve());
@@ -218,8 +217,8 @@ export class RateLimiter {
    * @param permits How many starts, all or none: a number, or a list with a number for each budget. Default: 1.
    * @returns Whether it started.
    * @throws {TypeError} when `permits` is not a number.
-   * @throws {RangeError} when it is not a whole number from 1 to the limit.
-   * @throws {ClosedError} when it was cancelled.
+   * @throws {RangeError} when `permits` is not a whole number from 1 to the limit.
+   * @throws {ClosedError} when `cancel()` has closed the limiter.
    */
   tryAcquire(permits: number | readonly number[] = 1): boolean {
     return this.#queue.tryAcquire(permits);
@@ -232,7 +231,8 @@ export class RateLimiter {
    *
    * @param fn Called without arguments when the call may start.
    * @param options As for {@linkcode RateLimiter.acquire}; they bound the wait, not `fn`.
-   * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode RateLimiter.acquire} and `fn` do.
+   * @throws {TypeError} when `fn` is not a function.
+   * @throws The errors of {@linkcode RateLimiter.acquire} and of `fn`.
    */
   run<T>(fn: () => T | PromiseLike<T>, options?: RateLimiterOptions): Promise<T> {
     return this.#queue.run(fn, options);
@@ -243,7 +243,7 @@ export class RateLimiter {
    * gets only the arguments of the call.
    *
    * @param fn The function to wrap.
-   * @throws {TypeError} when `fn` is not a function, or a generator function.
+   * @throws {TypeError} when `fn` is not a function, or is a generator function.
    */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
@@ -258,7 +258,7 @@ export class RateLimiter {
    *
    * @param permits How many starts. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
-   * @throws {RangeError} when it is not a whole number from 1 to the limit.
+   * @throws {RangeError} when `permits` is not a whole number from 1 to the limit.
    */
   retryAfter(permits: number | readonly number[] = 1): number {
     return this.#queue.retryAfter(permits);
@@ -270,7 +270,7 @@ export class RateLimiter {
    *
    * @param ms Milliseconds, a finite number of 0 or more.
    * @throws {TypeError} when `ms` is not a number.
-   * @throws {RangeError} when it is not finite, or negative.
+   * @throws {RangeError} when `ms` is not finite, or negative.
    */
   block(ms: number): void {
     this.#queue.block(ms);
@@ -282,7 +282,7 @@ export class RateLimiter {
    *
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
-   * @throws {RangeError} when it is not a whole number of 0 or more.
+   * @throws {RangeError} when `permits` is not a whole number of 0 or more.
    */
   reward(permits: number | readonly number[] = 1): void {
     this.#queue.reward(permits);
@@ -294,7 +294,7 @@ export class RateLimiter {
    *
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
-   * @throws {RangeError} when it is not a whole number of 0 or more.
+   * @throws {RangeError} when `permits` is not a whole number of 0 or more.
    */
   penalty(permits: number | readonly number[] = 1): void {
     this.#queue.penalize(permits);

@@ -111,7 +111,7 @@ export class RwLock {
     return this.#permits.name;
   }
 
-  /** Whether it was cancelled. */
+  /** Whether `cancel()` has closed the lock. */
   get closed(): boolean {
     return this.#permits.queue.closed;
   }

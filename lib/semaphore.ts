@@ -78,7 +78,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
     return this.#permits.queue.size;
   }
 
-  /** Whether it was cancelled. */
+  /** Whether `cancel()` has closed the semaphore. */
   get closed(): boolean {
     return this.#permits.queue.closed;
   }
@@ -94,12 +94,12 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    *
    * @param options How many permits, and when to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
+   * @throws {signal.reason} when the signal aborts.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
-   * @throws {ClosedError} when it was cancelled.
-   * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for `permits` that are not a whole number of 1 or more (and at most the limit of a bounded
-   *   semaphore), and for a `timeout` that is NaN or negative.
+   * @throws {ClosedError} when `cancel()` has closed the semaphore.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when `permits` is not a whole number of 1 or more (and at most the limit of a bounded
+   *   semaphore), or `timeout` is NaN or negative.
    */
   acquire(options?: SemaphoreOptions): Promise<Guard> {
     const core = this.#permits;
@@ -118,8 +118,9 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    *
    * @param permits How many permits to take at once. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
-   * @throws {RangeError} when it is not a whole number of 1 or more (and at most the limit of a bounded semaphore).
-   * @throws {ClosedError} when it was cancelled.
+   * @throws {RangeError} when `permits` is not a whole number of 1 or more (and at most the limit of a bounded
+   *   semaphore).
+   * @throws {ClosedError} when `cancel()` has closed the semaphore.
    */
   tryAcquire(permits: number = 1): Guard | undefined {
     const core = this.#permits;
@@ -134,8 +135,9 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    *
    * @param fn Called with the guard.
    * @param options As for {@linkcode Semaphore.acquire}; they bound the wait, not `fn`.
-   * @throws {TypeError} when `fn` is not a function; also rejects as {@linkcode Semaphore.acquire} and `fn` do. An
-   *   error of `fn` is never replaced by an error of releasing.
+   * @throws {TypeError} when `fn` is not a function.
+   * @throws The errors of {@linkcode Semaphore.acquire} and of `fn`. An error of `fn` is never replaced by an error of
+   *   releasing.
    */
   run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: SemaphoreOptions): Promise<T> {
     return runHolding(this, fn, options);
@@ -146,7 +148,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    * only the arguments of the call.
    *
    * @param fn The function to wrap.
-   * @throws {TypeError} when `fn` is not a function, or a generator function.
+   * @throws {TypeError} when `fn` is not a function, or is a generator function.
    */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
@@ -160,7 +162,8 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    *
    * @param permits How many, 1 or more. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
-   * @throws {RangeError} when it is not a whole number of 1 or more, or a bounded semaphore would exceed its limit.
+   * @throws {RangeError} when `permits` is not a whole number of 1 or more, or a bounded semaphore would exceed its
+   *   limit.
    */
   release(permits: number = 1): void {
     checkOwn(this, Semaphore);
@@ -220,8 +223,8 @@ export class BoundedSemaphore extends Semaphore {
    * revokes none: `value` is 0 until enough permits are given back. 0 pauses the semaphore: all requests wait. A waiter
    * that wants more than a new limit keeps waiting.
    *
-   * @throws {TypeError} when it is set to a value that is not a number.
-   * @throws {RangeError} when it is set to a value that is not a whole number of 0 or more.
+   * @throws {TypeError} when the new value is not a number.
+   * @throws {RangeError} when the new value is not a whole number of 0 or more.
    */
   get limit(): number {
     return permitsOf(this).most;

@@ -115,7 +115,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    *
    * @param promise A member until it has settled.
    * @returns The same promise.
-   * @throws {TypeError} when it is not a promise.
+   * @throws {TypeError} when `promise` is not a promise.
    */
   track<P extends T & PromiseLike<unknown>>(promise: P): P {
     must(isThenable(promise), "promise", "be a promise", promise);
@@ -139,9 +139,9 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative.
    */
   wait(options?: WaitOptions): Promise<void> {
     return promiseTry(() => {

@@ -109,10 +109,10 @@ export class SingleFlight<K = string | number | bigint | symbol> {
    * @param key The key of the run.
    * @param fn The function to call, with a signal; it may be synchronous.
    * @param options When to stop waiting; `timeout` in milliseconds. With 0, `fn` is not called.
-   * @throws {TimeoutError} (as a rejection, like all of these) when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {TypeError} when `key` is undefined or a function, `fn` is not a function, and for options of a wrong type.
-   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   * @throws {TimeoutError} when the timeout has passed.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {TypeError} when `key` is undefined or a function, `fn` is not a function, or an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative.
    */
   run<T>(key: K, fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return promiseTry(() => {

@@ -116,8 +116,8 @@ export class TaskGroup implements AsyncDisposable {
    *
    * @param fn The function that runs tasks in the group; it may be synchronous.
    * @param options How many tasks run at a time, a signal that aborts all of them, and a name.
-   * @throws {AggregateError} (as a rejection, like all of these) when several have failed.
-   * @throws {TypeError} when `fn` is not a function, and for options of a wrong type.
+   * @throws {AggregateError} when several tasks have failed.
+   * @throws {TypeError} when `fn` is not a function, or an option has a wrong type.
    * @throws {RangeError} when `limit` is neither a whole number of 1 or more nor `Infinity`.
    *
    * @example
@@ -155,7 +155,7 @@ export class TaskGroup implements AsyncDisposable {
    * Creates a group without tasks.
    *
    * @param options How many tasks run at a time, a signal that aborts all of them, and a name.
-   * @throws {TypeError} for options of a wrong type.
+   * @throws {TypeError} when an option has a wrong type.
    * @throws {RangeError} when `limit` is neither a whole number of 1 or more nor `Infinity`.
    */
   constructor(options?: TaskGroupOptions) {
@@ -203,7 +203,7 @@ export class TaskGroup implements AsyncDisposable {
    * `fn` is not called.
    *
    * @param fn The function to run; it gets the group's signal, and may be synchronous.
-   * @throws {ClosedError} (as a rejection, like all of these) when the group has ended.
+   * @throws {ClosedError} when the group has ended.
    * @throws {TypeError} when `fn` is not a function.
    */
   run<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>): Promise<T> {
@@ -221,7 +221,7 @@ export class TaskGroup implements AsyncDisposable {
    * only the arguments of the call, so it may use {@linkcode TaskGroup.signal}.
    *
    * @param fn The function to wrap.
-   * @throws {TypeError} when `fn` is not a function, or a generator function.
+   * @throws {TypeError} when `fn` is not a function, or is a generator function.
    */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
@@ -254,11 +254,11 @@ export class TaskGroup implements AsyncDisposable {
    * **Cancellation**: on abort or time-out the waiter leaves in O(1), nothing is stopped, and no failure is lost.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
-   * @throws {AggregateError} (as a rejection, like all of these) when several tasks have failed.
+   * @throws {AggregateError} when several tasks have failed.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative.
    */
   async join(options?: WaitOptions): Promise<void> {
     const limits = admit(options);

@@ -51,11 +51,11 @@ export class TimeoutLock extends Lock {
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
+   * @throws {signal.reason} when the signal aborts.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
-   * @throws {ClosedError} when it was cancelled.
-   * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   * @throws {ClosedError} when `cancel()` has closed the lock.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative.
    */
   override acquire(options?: WaitOptions): Promise<Guard> {
     return promiseTry(() => super.acquire(readWaitOptions(options, this.#timeout)));

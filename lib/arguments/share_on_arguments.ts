@@ -40,10 +40,10 @@ export type SharedOnArguments<A extends readonly unknown[]> = LockedOnArguments<
  * @param select Which arguments count: their positions from 0, or a function that makes the key from all of them.
  *   It distinguishes null, undefined, NaN, bigints, numbers, strings and booleans.
  * @param options The function's name, and how long a call may wait.
- * @throws {TypeError} for arguments of a wrong type; for a SingleFlight of another copy of this module; for a generator
- *   function; when applied as a legacy decorator; and, as the rejection of a call, when a selected argument is an
- *   object (pass a key function instead).
- * @throws {RangeError} when a position is not a whole number from 0 up, `name` is empty or `timeout` is negative or
+ * @throws {TypeError} when an argument has a wrong type; when the SingleFlight is of another copy of this module; when
+ *   the function is a generator function; and when applied as a legacy decorator. A call rejects with it when a
+ *   selected argument is an object: pass a key function instead.
+ * @throws {RangeError} when a position is not a whole number of 0 or more, `name` is empty or `timeout` is negative or
  *   NaN.
  * @example
  * ```ts

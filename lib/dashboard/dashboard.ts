@@ -28,7 +28,7 @@ export interface Dashboard extends Disposable {
   /**
    * Responds to requests for the page and for its stream of updates, under any path.
    *
-   * @throws {TypeError} if `request` is not a fetch Request, such as the request of a node:http server.
+   * @throws {TypeError} when `request` is not a fetch Request, such as the request of a node:http server.
    */
   (request: Request): Response;
 }
@@ -50,8 +50,8 @@ const LOCAL_HOST = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
  * Files and lines of callers are shown only for calls that were made while a `watchdog` was on.
  *
  * @param options Host names, and the number of open pages.
- * @throws {TypeError} for options of a wrong type.
- * @throws {RangeError} for an invalid host name, or a number of streams below 1.
+ * @throws {TypeError} when an option has a wrong type.
+ * @throws {RangeError} when a host name is invalid, or the number of streams is below 1.
  *
  * @example
  * ```ts

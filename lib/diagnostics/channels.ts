@@ -13,7 +13,7 @@ import { builtin } from "../internal/platform.ts";
  * and `interlock:release` of `node:diagnostics_channel`, until the result is disposed of. Call it once per process: two
  * calls publish every event twice.
  *
- * @throws {SyncError} if the platform has no `node:diagnostics_channel`: browsers, and Node before 20.16.
+ * @throws {SyncError} when the platform has no `node:diagnostics_channel`: browsers, and Node before 20.16.
  *
  * @example
  * ```ts

@@ -72,7 +72,7 @@ const BOUNDARIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
  *
  * @param meter An OpenTelemetry meter, as in `metrics.getMeter("interlock")` of `@opentelemetry/api`.
  * @param options `name`: how names become attributes.
- * @throws {TypeError} if `meter` is not a meter, or `name` is not a function.
+ * @throws {TypeError} when `meter` is not a meter, or `name` is not a function.
  *
  * @example
  * ```ts

@@ -19,7 +19,7 @@ import type { Listener } from "./listeners.ts";
  * For metrics, use {@linkcode metrics}; to find deadlocks, use {@linkcode watchdog}.
  *
  * @param observer The functions; missing functions are skipped.
- * @throws {TypeError} if `observer` is not an object, has members and none of these methods, or one of them is not a
+ * @throws {TypeError} when `observer` is not an object, has members and none of these methods, or one of them is not a
  *   function.
  *
  * @example

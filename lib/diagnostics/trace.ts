@@ -36,8 +36,8 @@ export interface Trace extends Disposable {
  * Do not leave it on: it keeps up to `limit` slices in memory.
  *
  * @param options `limit`: how many waits and holds to keep.
- * @throws {TypeError} if `limit` is not a number.
- * @throws {RangeError} if `limit` is not a whole number from 1 up.
+ * @throws {TypeError} when `limit` is not a number.
+ * @throws {RangeError} when `limit` is not a whole number of 1 or more.
  *
  * @example
  * ```ts

@@ -63,8 +63,8 @@ export interface Watchdog extends Disposable {
  * takes, not to "reject". One watchdog per process is enough; it costs a stack trace for each wait and each hold.
  *
  * @param options Limits in ms, and the function to report to.
- * @throws {TypeError} for options of a wrong type.
- * @throws {RangeError} for a time that is NaN or negative.
+ * @throws {TypeError} when an option has a wrong type.
+ * @throws {RangeError} when a time is NaN or negative.
  *
  * @example
  * ```ts

@@ -26,7 +26,7 @@ export interface OrderedLock<T> {
 /**
  * Returns the items of a list in the order in which to acquire them.
  *
- * @throws {TypeError} for an item without an identity, and for the same item twice.
+ * @throws {TypeError} when an item has no identity, or is there twice.
  */
 export function inLockOrder<T>(list: readonly T[]): OrderedLock<T>[] {
   const locks = sortLocks(list.map(toOrdered));

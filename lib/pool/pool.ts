@@ -144,8 +144,8 @@ export class Pool implements AsyncDisposable {
    * @param fn The function to call with an item, its index, and the signal that all items share.
    * @param options A signal that ends the map, a `rate` at which functions start, whether results are settled, and a
    *   name for error messages.
-   * @throws {TypeError} (as a rejection, like all of these) when `source` is not iterable, `limit` not a number or `fn`
-   *   not a function, and for options of a wrong type.
+   * @throws {TypeError} when `source` is not iterable, `limit` not a number or `fn` not a function, or an option has a
+   *   wrong type.
    * @throws {RangeError} when `limit` is neither a whole number of 1 or more nor `Infinity`.
    *
    * @example
@@ -180,8 +180,8 @@ export class Pool implements AsyncDisposable {
    * The maximum number of functions that run at a time. Raising it starts queued calls at once. Lowering it stops no
    * running function: queued calls wait until fewer than `limit` functions run. 0 pauses the pool.
    *
-   * @throws {TypeError} when it is set to a value that is not a number.
-   * @throws {RangeError} when it is set to a value that is neither a whole number of 0 or more nor `Infinity`.
+   * @throws {TypeError} when the new value is not a number.
+   * @throws {RangeError} when the new value is neither a whole number of 0 or more nor `Infinity`.
    */
   get limit(): number {
     return this.#state.slots.limit;
@@ -223,12 +223,12 @@ export class Pool implements AsyncDisposable {
    *
    * @param fn The function to run.
    * @param options When to stop waiting for a slot, with `timeout` in milliseconds, and the call's `priority`.
-   * @throws {ClosedError} (as a rejection, like all of these) when the pool is closed.
+   * @throws {ClosedError} when the pool is closed.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {TypeError} when `fn` is not a function, and for options of a wrong type.
-   * @throws {RangeError} for a `timeout` that is NaN or negative, and for a `priority` that is not finite.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {TypeError} when `fn` is not a function, or an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative, or `priority` is not finite.
    */
   async createTask<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: TaskOptions): Promise<Task<T>> {
     checkFunction(fn);
@@ -254,12 +254,12 @@ export class Pool implements AsyncDisposable {
    *
    * @param fn The function to run.
    * @param options When to stop waiting for a slot, with `timeout` in milliseconds, and the call's `priority`.
-   * @throws {ClosedError} (as a rejection, like all of these) when the pool is closed.
+   * @throws {ClosedError} when the pool is closed.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {TypeError} when `fn` is not a function, and for options of a wrong type.
-   * @throws {RangeError} for a `timeout` that is NaN or negative, and for a `priority` that is not finite.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {TypeError} when `fn` is not a function, or an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative, or `priority` is not finite.
    */
   run<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: TaskOptions): Promise<T> {
     try {
@@ -347,11 +347,11 @@ export class Pool implements AsyncDisposable {
    * @param options The order of the results, how far they may be ahead of the reader, a signal that ends the map, and
    *   whether results are settled.
    * @returns The results, to be read once: with `for await` or `toArray()`.
-   * @throws {TypeError} when `source` is not iterable, `fn` is not a function, and for options of a wrong type.
-   * @throws {RangeError} for a `buffer` that is neither a whole number of 1 or more nor `Infinity`, and for a
-   *   `priority` that is not finite.
-   * @throws {ClosedError} when the pool is closed; as a rejection of the first read if it was closed between the call
-   *   and that read.
+   * @throws {TypeError} when `source` is not iterable, `fn` is not a function, or an option has a wrong type.
+   * @throws {RangeError} when `buffer` is neither a whole number of 1 or more nor `Infinity`, or `priority` is not
+   *   finite.
+   * @throws {ClosedError} when the pool is closed. If it closes between the call and the first read, that read rejects
+   *   with this error.
    *
    * @example
    * ```ts
@@ -388,11 +388,11 @@ export class Pool implements AsyncDisposable {
    * lost.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
-   * @throws {AggregateError} when several have failed.
+   * @throws {AggregateError} when several functions have failed.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for a `timeout` that is NaN or negative.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative.
    */
   async join(options?: WaitOptions): Promise<void> {
     const { errors, more } = await this.#state.join(options);

@@ -67,9 +67,12 @@ export class RedisKeyedMutex {
    *
    * @param key Any text.
    * @param options `timeout` in milliseconds bounds the whole call, even while Redis does not answer.
-   * @throws {TimeoutError} The time is over; `cause` is the connection's error if there is one.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
+   * @throws {TimeoutError} when the timeout has passed; `cause` is the connection's error if there is one.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {RedisError} when Redis refuses the command. Without `signal` and `timeout`, also when Redis could not be
+   *   reached for one `ttl`.
+   * @throws {TypeError} when the key or an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative.
    */
   acquire(key: string, options?: WaitOptions): Promise<Lease> {
     return promiseTry(() => this.at(key).acquire(options));
@@ -81,7 +84,7 @@ export class RedisKeyedMutex {
    * **Fairness**: never overtakes. **Cancellation**: it never waits.
    *
    * @param key Any text.
-   * @throws {RedisError} Redis refuses, or cannot be reached.
+   * @throws {RedisError} when Redis refuses the command, or cannot be reached.
    */
   tryAcquire(key: string): Promise<Lease | undefined> {
     return promiseTry(() => acquireOnce(this.#spec(key)));
@@ -90,12 +93,12 @@ export class RedisKeyedMutex {
   /**
    * Calls `fn` while holding `key`, and releases it when `fn` has ended, even with an error.
    *
-   * **Fairness** and **Cancellation**: as `acquire`.
+   * **Fairness** and **Cancellation** as in {@linkcode RedisKeyedMutex.acquire}.
    *
    * @param key Any text.
    * @param fn Called with the lease.
-   * @param options As for `acquire`; they bound the wait, not `fn`.
-   * @throws The errors of `acquire` and of `fn`.
+   * @param options As for {@linkcode RedisKeyedMutex.acquire}; they bound the wait, not `fn`.
+   * @throws The errors of {@linkcode RedisKeyedMutex.acquire} and of `fn`.
    */
   run<T>(key: string, fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return promiseTry(() => this.at(key).run(fn, options));
@@ -112,19 +115,24 @@ export class RedisKeyedMutex {
   }
 
   /**
-   * Returns the holder and the waiters of a key, at one moment.
+   * Returns the holder and the waiters of a key, at one moment. For display: the result is outdated when it arrives.
    *
    * @param key The key.
+   * @throws {RedisError} when Redis refuses the command, or cannot be reached.
+   * @throws {TypeError} when `key` is not a string.
    */
   inspect(key: string): Promise<Inspection> {
     return promiseTry(() => inspect(this.#spec(key)));
   }
 
   /**
-   * Revokes the current hold of a key and hands off to the next waiter; see
-   * {@linkcode RedisLock.forceRelease}.
+   * Revokes the current hold of a key and hands off to the next waiter. The revoked holder notices as in
+   * {@linkcode RedisLock.forceRelease}. Until then, only a check of fencing tokens keeps out its writes.
    *
    * @param key The key.
+   * @returns Whether there was a holder.
+   * @throws {RedisError} when Redis refuses the command, or cannot be reached.
+   * @throws {TypeError} when `key` is not a string.
    */
   forceRelease(key: string): Promise<boolean> {
     return promiseTry(() => forceRelease(this.#spec(key)));

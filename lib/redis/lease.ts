@@ -43,8 +43,10 @@ export interface Lease extends AsyncDisposable {
    * lease is lost after `ttl`.
    *
    * @param ttl Milliseconds, 10 or more. Default: the lease's own `ttl`.
-   * @throws {LeaseLostError} The lease is lost already, or could not be extended before it ended.
-   * @throws {NotHeldError} It was released.
+   * @throws {LeaseLostError} when the lease is lost already, or could not be extended before it ended.
+   * @throws {NotHeldError} when the lease was released.
+   * @throws {TypeError} when `ttl` is not a number.
+   * @throws {RangeError} when `ttl` is not a whole number from 10 to 2,147,483,647.
    */
   extend(ttl?: number): Promise<void>;
   /**
@@ -52,15 +54,15 @@ export interface Lease extends AsyncDisposable {
    * aborts.
    *
    * @returns True if the server still keeps the hold; false after a loss or a release.
-   * @throws {RedisError} Redis refuses, or gave no answer.
+   * @throws {RedisError} when Redis refuses the command, or gives no answer.
    */
   verify(): Promise<boolean>;
   /**
    * Ends the hold and hands it off to the next waiter. Calling it again returns the same promise.
    *
    * @returns True if this call gave the hold back, even with a late answer or a second attempt. False after a loss.
-   * @throws {RedisError} Redis refuses, the client was closed while it was held, or the outcome is unknown: an answer
-   * was lost, and the hold is over by now.
+   * @throws {RedisError} when Redis refuses the command, the client was closed while the lease was held, or the outcome
+   *   is unknown: an answer was lost, and the hold is over by now.
    */
   release(): Promise<boolean>;
 }
@@ -79,7 +81,7 @@ export interface RedisAcquirable<O extends WaitOptions = WaitOptions> extends Ac
    * `RedisLock.wrap`.
    *
    * @param fn The function to wrap.
-   * @throws {TypeError} `fn` is not a function, or is a generator function.
+   * @throws {TypeError} when `fn` is not a function, or is a generator function.
    */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,

@@ -75,9 +75,12 @@ export class RedisLock implements RedisAcquirable {
    * rejects at once, and its place in the queue is removed in the background.
    *
    * @param options `timeout` in milliseconds bounds the whole call, even while Redis does not answer.
-   * @throws {TimeoutError} The time is over; `cause` is the connection's error if there is one.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither option is given.
+   * @throws {TimeoutError} when the timeout has passed; `cause` is the connection's error if there is one.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {RedisError} when Redis refuses the command. Without `signal` and `timeout`, also when Redis could not be
+   *   reached for one `ttl`.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative.
    */
   acquire(options?: WaitOptions): Promise<Lease> {
     return promiseTry(() => acquire(this.#spec, options));
@@ -88,7 +91,7 @@ export class RedisLock implements RedisAcquirable {
    *
    * **Fairness**: never overtakes. **Cancellation**: it never waits.
    *
-   * @throws {RedisError} Redis refuses, or cannot be reached.
+   * @throws {RedisError} when Redis refuses the command, or cannot be reached.
    */
   tryAcquire(): Promise<Lease | undefined> {
     return acquireOnce(this.#spec);
@@ -101,8 +104,8 @@ export class RedisLock implements RedisAcquirable {
    *
    * @param id The `id` of a lease of this name.
    * @returns The lease; undefined if it is no longer held.
-   * @throws {TypeError | RangeError} `id` is not a string, or is empty.
-   * @throws {RedisError} Redis refuses, or could not be reached for one `ttl`.
+   * @throws {TypeError | RangeError} when `id` is not a string, or is empty.
+   * @throws {RedisError} when Redis refuses the command, or could not be reached for one `ttl`.
    */
   adopt(id: string): Promise<Lease | undefined> {
     return adoptLease(this.#spec, id);
@@ -112,11 +115,11 @@ export class RedisLock implements RedisAcquirable {
    * Calls `fn` while holding the lock, and releases it when `fn` has ended, even with an error. If the lease is lost
    * meanwhile, `lease.signal` aborts, and `fn` has to stop.
    *
-   * **Fairness** and **Cancellation**: as `acquire`.
+   * **Fairness** and **Cancellation** as in {@linkcode RedisLock.acquire}.
    *
    * @param fn Called with the lease.
-   * @param options As for `acquire`; they bound the wait, not `fn`.
-   * @throws The errors of `acquire` and of `fn`.
+   * @param options As for {@linkcode RedisLock.acquire}; they bound the wait, not `fn`.
+   * @throws The errors of {@linkcode RedisLock.acquire} and of `fn`.
    */
   run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHolding(() => this.acquire(options), fn);
@@ -127,7 +130,7 @@ export class RedisLock implements RedisAcquirable {
    * the arguments of the call. If `fn` has to notice the loss of its lease, use `run`.
    *
    * @param fn The function to wrap.
-   * @throws {TypeError} `fn` is not a function, or is a generator function.
+   * @throws {TypeError} when `fn` is not a function, or is a generator function.
    */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
@@ -135,7 +138,11 @@ export class RedisLock implements RedisAcquirable {
     return wrapFunction(fn, (call) => this.run(call));
   }
 
-  /** Returns the holder and the waiters, at one moment. For display: the result is outdated when it arrives. */
+  /**
+   * Returns the holder and the waiters, at one moment. For display: the result is outdated when it arrives.
+   *
+   * @throws {RedisError} when Redis refuses the command, or cannot be reached.
+   */
   inspect(): Promise<Inspection> {
     return inspect(this.#spec);
   }
@@ -145,6 +152,7 @@ export class RedisLock implements RedisAcquirable {
    * or `extend`, after at most a third of its `ttl`. Until then, only a check of fencing tokens keeps out its writes.
    *
    * @returns Whether there was a holder.
+   * @throws {RedisError} when Redis refuses the command, or cannot be reached.
    */
   forceRelease(): Promise<boolean> {
     return forceRelease(this.#spec);

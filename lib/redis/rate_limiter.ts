@@ -167,11 +167,13 @@ export class RedisRateLimiter {
    *
    * @param options How many starts, and when to stop waiting; `timeout` in milliseconds. A call whose turn would come
    * after its `timeout` rejects at once, and uses no start.
-   * @throws {TimeoutError} Its turn would come too late, or Redis did not answer in time; `cause` is the connection's error.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {RedisError} Redis refuses, or could not be reached for 30 s and neither option is given.
-   * @throws {TypeError} An option has a wrong type.
-   * @throws {RangeError} `timeout` is NaN or negative, or `permits` is above the limit.
+   * @throws {TimeoutError} when the call's turn would come after the timeout, or Redis did not answer in time; `cause`
+   *   is then the connection's error.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {RedisError} when Redis refuses the command. Without `signal` and `timeout`, also when Redis could not be
+   *   reached for 30 s.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative, or `permits` is above the limit.
    */
   async acquire(options?: RedisRateLimiterWaitOptions): Promise<void> {
     const { permits } = checkOptions(options, "permits");
@@ -185,7 +187,7 @@ export class RedisRateLimiter {
    *
    * @param permits How many starts, all or none: a number, or a list with a number for each budget. Default: 1.
    * @returns Whether it started.
-   * @throws {RedisError} Redis refuses, or cannot be reached.
+   * @throws {RedisError} when Redis refuses the command, or cannot be reached.
    */
   async tryAcquire(permits: number | readonly number[] = 1): Promise<boolean> {
     return await start(this.#spec, this.#startsFor(permits)) === true;
@@ -194,11 +196,11 @@ export class RedisRateLimiter {
   /**
    * Waits until the call may start, and calls `fn`.
    *
-   * **Fairness** and **Cancellation**: as `acquire`.
+   * **Fairness** and **Cancellation** as in {@linkcode RedisRateLimiter.acquire}.
    *
    * @param fn Called without arguments when the call may start.
-   * @param options As for `acquire`; they bound the wait, not `fn`.
-   * @throws The errors of `acquire` and of `fn`.
+   * @param options As for {@linkcode RedisRateLimiter.acquire}; they bound the wait, not `fn`.
+   * @throws The errors of {@linkcode RedisRateLimiter.acquire} and of `fn`.
    */
   async run<T>(fn: () => T | PromiseLike<T>, options?: RedisRateLimiterWaitOptions): Promise<T> {
     checkFunction(fn);
@@ -211,7 +213,7 @@ export class RedisRateLimiter {
    * Rounded up. One command, without taking a start.
    *
    * @param permits How many starts. Default: 1.
-   * @throws {RedisError} Redis refuses, or cannot be reached.
+   * @throws {RedisError} when Redis refuses the command, or cannot be reached.
    */
   async retryAfter(permits: number | readonly number[] = 1): Promise<number> {
     return Math.ceil((await peek(this.#spec, this.#startsFor(permits))).wait);
@@ -222,7 +224,7 @@ export class RedisRateLimiter {
    * `fn` gets only the arguments of the call.
    *
    * @param fn The function to wrap.
-   * @throws {TypeError} `fn` is not a function, or a generator function.
+   * @throws {TypeError} when `fn` is not a function, or is a generator function.
    */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
@@ -234,7 +236,7 @@ export class RedisRateLimiter {
    * Returns the starts that a new call could make now, by the first budget: 0 while calls wait for their turns or the
    * limit is blocked. One command, without taking a start.
    *
-   * @throws {RedisError} Redis refuses, or cannot be reached.
+   * @throws {RedisError} when Redis refuses the command, or cannot be reached.
    */
   async remaining(): Promise<number> {
     return (await peek(this.#spec, this.#startsFor(1))).remaining;
@@ -245,8 +247,8 @@ export class RedisRateLimiter {
    * prolong the current block but never shortens it. It holds for the waiters of all processes, which keep their order.
    *
    * @param ms Milliseconds, a finite number of 0 or more. More than a century counts as a century.
-   * @throws {RedisError} Redis refuses, or cannot be reached.
-   * @throws {TypeError | RangeError} `ms` is not a number of 0 or more.
+   * @throws {RedisError} when Redis refuses the command, or cannot be reached.
+   * @throws {TypeError | RangeError} when `ms` is not a number of 0 or more.
    */
   async block(ms: number): Promise<void> {
     checkBlock(ms);
@@ -259,8 +261,8 @@ export class RedisRateLimiter {
    * command.
    *
    * @param permits How many starts. Default: 1.
-   * @throws {RedisError} Redis refuses, or cannot be reached.
-   * @throws {TypeError | RangeError} `permits` is not a whole number of 0 or more.
+   * @throws {RedisError} when Redis refuses the command, or cannot be reached.
+   * @throws {TypeError | RangeError} when `permits` is not a whole number of 0 or more.
    */
   async reward(permits: number | readonly number[] = 1): Promise<void> {
     const rewards = readCounts(permits, this.#spec.budgets.length);
@@ -271,8 +273,8 @@ export class RedisRateLimiter {
    * Counts further starts now, even beyond the limit. Waiters of all processes wait for them, too. One command.
    *
    * @param permits How many starts. More than about a trillion count as a trillion. Default: 1.
-   * @throws {RedisError} Redis refuses, or cannot be reached.
-   * @throws {TypeError | RangeError} `permits` is not a whole number of 0 or more.
+   * @throws {RedisError} when Redis refuses the command, or cannot be reached.
+   * @throws {TypeError | RangeError} when `permits` is not a whole number of 0 or more.
    */
   async penalty(permits: number | readonly number[] = 1): Promise<void> {
     const penalties = readCounts(permits, this.#spec.budgets.length).map((each) => Math.min(each, MOST_COUNTED));

@@ -73,12 +73,23 @@ export class RedisRwLock {
     this.writer = new SpecLock(spec("redis-writer", "writer of ", EVERYTHING));
   }
 
-  /** Returns the holders and the waiters, at one moment. A writer's `permits` is 1,000,000,000. */
+  /**
+   * Returns the holders and the waiters, at one moment. For display: the result is outdated when it arrives. A writer's
+   * `permits` is 1,000,000,000.
+   *
+   * @throws {RedisError} when Redis refuses the command, or cannot be reached.
+   */
   inspect(): Promise<Inspection> {
     return inspect(this.#spec);
   }
 
-  /** Revokes all holds and hands off to the next waiters; see {@linkcode RedisLock.forceRelease}. */
+  /**
+   * Revokes all holds and hands off to the next waiters. The revoked holders notice as in
+   * {@linkcode RedisLock.forceRelease}. Until then, only a check of fencing tokens keeps out their writes.
+   *
+   * @returns Whether there was a holder.
+   * @throws {RedisError} when Redis refuses the command, or cannot be reached.
+   */
   forceRelease(): Promise<boolean> {
     return forceRelease(this.#spec);
   }

@@ -94,10 +94,13 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * `timeout`, at any time.
    *
    * @param options `permits` (default: 1), `signal`, and `timeout` in milliseconds for the whole call.
-   * @throws {RangeError} when `permits` is more than there are.
-   * @throws {TimeoutError} The time is over; `cause` is the connection's error if there is one.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {RedisError} Redis refuses, or could not be reached for one `ttl` and neither `signal` nor `timeout` is given.
+   * @throws {TimeoutError} when the timeout has passed; `cause` is the connection's error if there is one.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {RedisError} when Redis refuses the command. Without `signal` and `timeout`, also when Redis could not be
+   *   reached for one `ttl`.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when `permits` is not a whole number from 1 to the semaphore's `permits`, or `timeout` is NaN or
+   *   negative.
    */
   async acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {
     return await acquire(this.#specFor(checkOptions(options, "permits").permits), options);
@@ -109,8 +112,9 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * **Fairness**: never overtakes. **Cancellation**: it never waits.
    *
    * @param permits How many. Default: 1.
-   * @throws {RangeError} when `permits` is more than there are.
-   * @throws {RedisError} Redis refuses, or cannot be reached.
+   * @throws {TypeError} when `permits` is not a number.
+   * @throws {RangeError} when `permits` is not a whole number from 1 to the semaphore's `permits`.
+   * @throws {RedisError} when Redis refuses the command, or cannot be reached.
    */
   tryAcquire(permits = 1): Promise<Lease | undefined> {
     return promiseTry(() => acquireOnce(this.#specFor(permits)));
@@ -123,8 +127,8 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    *
    * @param id The `id` of a lease of this name, with any number of permits.
    * @returns The lease; undefined if it is no longer held.
-   * @throws {TypeError | RangeError} `id` is not a string, or is empty.
-   * @throws {RedisError} Redis refuses, or could not be reached for one `ttl`.
+   * @throws {TypeError | RangeError} when `id` is not a string, or is empty.
+   * @throws {RedisError} when Redis refuses the command, or could not be reached for one `ttl`.
    */
   adopt(id: string): Promise<Lease | undefined> {
     return adoptLease({ ...this.#spec, weight: 0 }, id); // any
@@ -133,11 +137,11 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   /**
    * Calls `fn` while holding permits, and gives them back when `fn` has ended, even with an error.
    *
-   * **Fairness** and **Cancellation**: as `acquire`.
+   * **Fairness** and **Cancellation** as in {@linkcode RedisSemaphore.acquire}.
    *
    * @param fn Called with the lease.
-   * @param options As for `acquire`; they bound the wait, not `fn`.
-   * @throws The errors of `acquire` and of `fn`.
+   * @param options As for {@linkcode RedisSemaphore.acquire}; they bound the wait, not `fn`.
+   * @throws The errors of {@linkcode RedisSemaphore.acquire} and of `fn`.
    */
   run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: RedisSemaphoreWaitOptions): Promise<T> {
     return runHolding(() => this.acquire(options), fn);
@@ -148,7 +152,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * the arguments of the call. If `fn` has to notice the loss of its lease, use `run`.
    *
    * @param fn The function to wrap.
-   * @throws {TypeError} `fn` is not a function, or is a generator function.
+   * @throws {TypeError} when `fn` is not a function, or is a generator function.
    */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
@@ -156,16 +160,21 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
     return wrapFunction(fn, (call) => this.run(call));
   }
 
-  /** Returns the holders and the waiters, at one moment. */
+  /**
+   * Returns the holders and the waiters, at one moment. For display: the result is outdated when it arrives.
+   *
+   * @throws {RedisError} when Redis refuses the command, or cannot be reached.
+   */
   inspect(): Promise<Inspection> {
     return inspect(this.#spec);
   }
 
   /**
-   * Revokes all holds and hands off to the next waiters. The holders notice as in `RedisLock.forceRelease`. Until then,
+   * Revokes all holds and hands off to the next waiters. The holders notice as in {@linkcode RedisLock.forceRelease}. Until then,
    * only a check of fencing tokens keeps out their writes.
    *
    * @returns Whether there was a holder.
+   * @throws {RedisError} when Redis refuses the command, or cannot be reached.
    */
   forceRelease(): Promise<boolean> {
     return forceRelease(this.#spec);

@@ -84,9 +84,9 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * Listens for the OS signals; the first one starts the shutdown.
    *
    * @param options All times are in milliseconds.
-   * @throws {TypeError} for options of a wrong type.
-   * @throws {RangeError} for times that are NaN or negative, a `delay` beyond `grace`, signals that cannot be caught, and
-   * an unknown `late`.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when a time is NaN or negative, `delay` is longer than `grace`, a signal cannot be caught, or
+   *   `late` is unknown.
    */
   constructor(options?: GracefulShutdownOptions) {
     const settings = shutdownSettings(options);
@@ -162,8 +162,8 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * an unhandled rejection only for a function, not for a promise.
    * @param label Names it in the report if it has to be cut. Default: the function's name.
    * @returns The same promise.
-   * @throws {ClosedError} (as a rejection) when the drain is over.
-   * @throws {TypeError} (as a rejection) when `work` is neither a promise nor a function.
+   * @throws {ClosedError} when the drain is over.
+   * @throws {TypeError} when `work` is neither a promise nor a function.
    */
   track<P extends PromiseLike<unknown>>(work: P, label?: string): P;
   /**
@@ -172,7 +172,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * @param work The function to call. Its signal aborts when the shutdown begins.
    * @param label Names it in the report if it has to be cut. Default: the function's name.
    * @returns The function's result.
-   * @throws {ClosedError} (as a rejection) when the drain is over.
+   * @throws {ClosedError} when the drain is over.
    */
   track<T>(work: (signal: AbortSignal) => T | PromiseLike<T>, label?: string): Promise<T>;
   track(work: PromiseLike<unknown> | ((signal: AbortSignal) => unknown), label?: string): PromiseLike<unknown> {
@@ -234,7 +234,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * those that Fastify makes for each address of localhost, are attached by their first connection.
    * @param options How requests are named in the report.
    * @returns The same server, or pool.
-   * @throws {TypeError} when it is not such a server (an app, say), or is attached to another GracefulShutdown.
+   * @throws {TypeError} when `server` is not one of these servers (an app, say), or is attached to another GracefulShutdown.
    */
   attach<S extends ServerLike | PoolLike>(server: S, options?: AttachOptions): S {
     attach(this.#state, server, options);
@@ -260,7 +260,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * @param options How it is closed, and its name in the report if it has to be cut. A string is the name.
    * @returns A function that ends the counting. Call it for a socket that has no events and whose `readyState` does not
    * show its end.
-   * @throws {TypeError} when `socket` is no such socket, and for options of a wrong type.
+   * @throws {TypeError} when `socket` is not a WebSocket, or an option has a wrong type.
    * @throws {ClosedError} when the drain is over.
    */
   webSocket<S extends WebSocketLike | RawSocketLike>(socket: S, options?: string | WebSocketOptions<S>): () => void {

@@ -70,8 +70,9 @@ export class WebLock implements Acquirable<WebGuard> {
    *
    * @param options `timeout` in milliseconds; 0 tries once.
    * @throws {TimeoutError} when the timeout has passed.
-   * @throws {unknown} the `reason` of the signal, when it aborts.
-   * @throws {TypeError | RangeError} for bad options.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws {TypeError} when an option has a wrong type.
+   * @throws {RangeError} when `timeout` is NaN or negative.
    */
   acquire(options?: WaitOptions): Promise<WebGuard> {
     return acquire(this.#spec, options);
@@ -86,10 +87,12 @@ export class WebLock implements Acquirable<WebGuard> {
    * Calls `fn` while holding the lock, and releases it when `fn` has ended, even with an error. If the lock is stolen
    * meanwhile, `guard.signal` aborts; the call settles as `fn` does.
    *
-   * **Fairness** and **Cancellation**: as `acquire`.
+   * **Fairness** and **Cancellation** as in {@linkcode WebLock.acquire}.
    *
    * @param fn Called with the guard.
-   * @param options As for `acquire`; they bound the wait, not `fn`.
+   * @param options As for {@linkcode WebLock.acquire}; they bound the wait, not `fn`.
+   * @throws {TypeError} when `fn` is not a function.
+   * @throws The errors of {@linkcode WebLock.acquire} and of `fn`.
    */
   run<T>(fn: (guard: WebGuard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHoldingRemotely(() => this.acquire(options), fn);
@@ -100,7 +103,7 @@ export class WebLock implements Acquirable<WebGuard> {
    * only the arguments of the call.
    *
    * @param fn The function to wrap.
-   * @throws {TypeError} when `fn` is not a function, or a generator function.
+   * @throws {TypeError} when `fn` is not a function, or is a generator function.
    */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,

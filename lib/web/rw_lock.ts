@@ -16,6 +16,7 @@ export interface WebRwLockSide extends Acquirable<WebGuard> {
    * Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`.
    *
    * @param fn The function to wrap.
+   * @throws {TypeError} when `fn` is not a function, or is a generator function.
    */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
@@ -29,7 +30,7 @@ export interface WebRwLockSide extends Acquirable<WebGuard> {
  * Within a single thread, use `RwLock`. A reader cannot become a writer: acquiring `writer` while holding `reader`
  * deadlocks.
  *
- * **Fairness**: of the platform: one queue for both sides, first come, first served.
+ * **Fairness**: that of the platform: one queue for both sides, first come, first served.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *

@@ -33,7 +33,7 @@ type Handler = ((this: BunRedisClient, error?: unknown) => void) | null | undefi
  *
  * @param client From `new RedisClient(url)` or `Bun.redis`. You close it.
  * @param options Whether to use push.
- * @throws {TypeError} `client` is not such a client, or cannot subscribe.
+ * @throws {TypeError} when `client` is not a RedisClient of Bun, or cannot subscribe.
  *
  * @example
  * ```ts

@@ -32,7 +32,8 @@ export interface DenoRedisClient {
  * @param subscriber A second connection, for messages only. You connect and close it. Do not pass the client itself: it
  * would hang. When the client moves to another server, the subscriber is closed and connected again. Without a
  * subscriber, waiters rely on heartbeats, and a hand-off takes up to a third of the `ttl`.
- * @throws {TypeError} `client` or `subscriber` is not such a client or is a pool, or both are one client.
+ * @throws {TypeError} when `client` or `subscriber` is not a client of jsr:@db/redis or is a pool, or both are the same
+ *   client.
  *
  * @example
  * ```ts

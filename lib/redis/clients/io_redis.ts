@@ -44,7 +44,7 @@ interface Connection extends Emitter {
  *
  * @param client A `Redis` (Sentinel included) or a `Cluster`, with an `error` listener. You close it.
  * @param options Whether to use push.
- * @throws {TypeError} `client` is not such a client, or cannot subscribe.
+ * @throws {TypeError} when `client` is not a client of npm:ioredis, or cannot subscribe.
  *
  * @example
  * ```ts

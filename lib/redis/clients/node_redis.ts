@@ -42,7 +42,7 @@ interface Client extends Emitter {
  * @param client From `createClient` or `createCluster`, connected by you, closed by you, with an `error` listener. A
  * pool (`createClientPool`) and `createSentinel` of version 5 cannot subscribe, so they need `{ push: false }`.
  * @param options Whether to use push.
- * @throws {TypeError} `client` is not such a client, is of version 4, or cannot subscribe.
+ * @throws {TypeError} when `client` is not a client of npm:redis, is of version 4, or cannot subscribe.
  *
  * @example
  * ```ts
