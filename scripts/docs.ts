@@ -4,7 +4,7 @@
  * the scripts of the playground are built, next to its pages in docs/.
  */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { buildSync } from "esbuild";
 import { background, guide as pages, migrating } from "../docs/.vitepress/pages.ts";
 import { size } from "./size.ts";
@@ -47,7 +47,8 @@ function playground(): void {
     cpSync(`docs/playground/${file}`, `${SITE}/playground/${file}`);
   }
   // In the site they have its header; as files of the repository there is nothing to lead to.
-  const nav = readFileSync("docs/playground/nav.html", "utf8");
+  const font = readdirSync(`${SITE}/assets`).find((file) => file.startsWith("inter-roman-latin."))!;
+  const nav = readFileSync("docs/playground/nav.html", "utf8").replace("FONT", `/assets/${font}`);
   for (const file of ["index.html", "dashboard.html"]) {
     const html = readFileSync(`docs/playground/${file}`, "utf8");
     writeFileSync(`${SITE}/playground/${file}`, html.replace("<body>", `<body>${nav}`));

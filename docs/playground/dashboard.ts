@@ -5,7 +5,10 @@
  */
 import { KeyedMutex, Lock, Pool, RateLimiter, RwLock, Semaphore } from "../../mod.ts";
 import { dashboard } from "../../lib/dashboard/mod.ts";
+import { carried, provideAsyncContext } from "./async_context.ts";
+import { themed } from "./theme.ts";
 
+provideAsyncContext(); // so that the dashboard finds deadlocks, as on a server
 const ADDRESS = "http://localhost/";
 const show = dashboard();
 
@@ -35,7 +38,7 @@ class LocalEventSource {
       const { value, done } = await this.#reader.read();
       if (done) return;
       const [, data] = /^data: (.*)\n\n$/s.exec(decoder.decode(value)) ?? [];
-      if (data !== undefined) this.onmessage?.({ data });
+      if (data !== undefined) this.onmessage?.({ data: themed(data) });
     }
   }
 }
@@ -69,22 +72,34 @@ load(8, () => mails.run(() => pause(120)));
 const accounts = [new Lock({ name: "account 1" }), new Lock({ name: "account 2" })] as const;
 
 /** Two transfers in opposite directions: each holds one account and waits for the other, until it times out. */
-function deadlock(): void {
-  for (const [from, to] of [accounts, accounts.toReversed() as [Lock, Lock]]) {
-    const transfer = async () => {
+async function deadlock(): Promise<void> {
+  await Promise.allSettled([accounts, accounts.toReversed() as [Lock, Lock]].map(([from, to]) =>
+    from.run(async () => {
+      const next = carried(() => to.run(() => {}, { timeout: 20_000 }));
       await pause(100);
-      await to.run(() => {}, { timeout: 20_000 });
-    };
-    from.run(transfer).catch(() => {});
-  }
+      await next();
+    })
+  ));
 }
+
+/** The button of this demonstration, in the style of the page's own. */
+const BUTTON = `<style>
+#deadlock { margin-bottom: 1rem; padding: 0 .9rem; min-height: 2.25rem; border: 1px solid var(--line);
+  border-radius: 8px; background: var(--card); }
+#deadlock:disabled { color: var(--soft); cursor: default; }
+</style>
+<button type="button" id="deadlock">Make a deadlock that lasts 20 s</button>`;
 
 const html = await show(new Request(ADDRESS)).text();
 Object.assign(globalThis, { EventSource: LocalEventSource });
 // The site has put its header into this page.
 const nav = document.querySelector("nav")?.outerHTML ?? "";
-const button = `<p><button type="button" id="deadlock">Make a deadlock that lasts 20 s</button></p>`;
 document.open();
-document.write(html.replace("<body>", `<body>${nav}${button}`));
+document.write(html.replace("<body>", `<body>${nav}`).replace("</header>", `</header>${BUTTON}`));
 document.close();
-document.querySelector("#deadlock")!.addEventListener("click", deadlock);
+const button = document.querySelector<HTMLButtonElement>("#deadlock")!;
+button.onclick = async () => {
+  button.disabled = true;
+  await deadlock();
+  button.disabled = false;
+};

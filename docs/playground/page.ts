@@ -5,6 +5,7 @@ import { type Scene, scenes as ownScenes } from "./scenes.ts";
 import { type Settings, Stage } from "./stage.ts";
 import { tabScenes } from "./tabs.ts";
 import { draw, summary } from "../../lib/dashboard/timeline.ts";
+import { themed } from "./theme.ts";
 
 const scenes: Readonly<Record<string, Scene>> = { ...ownScenes, ...tabScenes };
 const byId = <E extends HTMLElement>(id: string) => document.getElementById(id) as E;
@@ -12,6 +13,8 @@ const chart = byId("chart"), status = byId("status"), waiters = byId("waiters");
 let stage: Stage | undefined;
 let name = "Lock";
 let running = false;
+/** The latest drawing, which follows the theme of its viewer. */
+let drawing = "";
 
 function settings(): Settings {
   const number = (id: string) => Number(byId<HTMLInputElement>(id).value);
@@ -48,7 +51,8 @@ function show(shown: Stage): void {
   const now = running ? shown.now() : Math.max(0, ...ends);
   const width = Math.max(300, Math.floor(chart.clientWidth));
   const { dots } = scenes[name]!;
-  chart.innerHTML = draw({ title: name, lanes: shown.lanes, now, width, span: 3 * shown.settings.work, dots });
+  drawing = draw({ title: name, lanes: shown.lanes, now, width, span: 3 * shown.settings.work, dots });
+  chart.innerHTML = themed(drawing);
   chart.ariaBusy = String(running);
   const words = summary(name, shown.lanes);
   if (status.textContent !== words) status.textContent = words;
@@ -96,7 +100,7 @@ function choose(next: string): void {
 }
 
 function save(): void {
-  const blob = new Blob([chart.innerHTML], { type: "image/svg+xml" });
+  const blob = new Blob([drawing], { type: "image/svg+xml" });
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
   link.download = `${name}.svg`;

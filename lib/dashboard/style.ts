@@ -5,15 +5,11 @@
  */
 export const STYLE = `
 :root {
-  --ground: #f6f8fa; --card: #fff; --ink: #1d2733; --soft: #566270; --line: #d9dfe6; --accent: #2563c9;
-  --wait: #b36a00; --bad: #b3261e; --bad-ground: #fdf1f0;
+  color-scheme: light dark;
+  --ground: light-dark(#f6f8fa, #12181f); --card: light-dark(#fff, #1b232c); --ink: light-dark(#1d2733, #e6ebf1);
+  --soft: light-dark(#566270, #9aa7b4); --line: light-dark(#d9dfe6, #323c47); --accent: light-dark(#2563c9, #6fa2ff);
+  --wait: light-dark(#b36a00, #f0b45a); --bad: light-dark(#b3261e, #ff8a80); --bad-ground: light-dark(#fdf1f0, #2b1c1e);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; color: var(--ink); background: var(--ground);
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ground: #12181f; --card: #1b232c; --ink: #e6ebf1; --soft: #9aa7b4; --line: #323c47; --accent: #6fa2ff;
-    --wait: #f0b45a; --bad: #ff8a80; --bad-ground: #2b1c1e;
-  }
 }
 * { box-sizing: border-box; }
 body { max-width: 64rem; margin: 0 auto; padding: 1.25rem 1rem 3rem; }

@@ -66,6 +66,29 @@ test("the reference and the guide link to each other", async ({ page }) => {
   await expect(page).toHaveURL(/reference\/interlock\/classes\/KeyedMutex\.html/);
 });
 
+test("the dashboard in the page shows the deadlock that its button makes", async ({ page }) => {
+  await page.goto("/playground/dashboard.html");
+  await page.locator("#deadlock").click();
+  await page.locator("#alerts").getByRole("heading", { name: "Deadlock" }).waitFor({ timeout: 4_000 });
+  await expect(page.locator("#alerts")).toContainText('lock "account 1"');
+  await expectToFit(page);
+});
+
+for (const path of ["index", "dashboard"]) {
+  test(`the site's switch between light and dark also rules the playground: ${path}`, async ({ page }) => {
+    await page.goto("/index.html");
+    await page.evaluate("localStorage.setItem('vitepress-theme-appearance', 'dark')");
+    await page.goto(`/playground/${path}.html`);
+    const colour = (of: string, property: string) =>
+      page.evaluate<string>(`getComputedStyle(document.querySelector(${JSON.stringify(of)})).${property}`);
+    await page.locator("svg.tl text").first().waitFor();
+    const read = async () => [await colour("html", "backgroundColor"), await colour("svg.tl text", "fill")];
+    await expect.poll(read).toEqual(["rgb(18, 24, 31)", "rgb(230, 235, 241)"]);
+    await page.locator("#appearance").click();
+    await expect.poll(read).toEqual(["rgb(246, 248, 250)", "rgb(29, 39, 51)"]);
+  });
+}
+
 test("the home page shows how to install it", async ({ page }) => {
   await page.goto("/index.html");
   await expect(page.locator(".first-screen")).toContainText("npx jsr add @interlock/interlock");
