@@ -96,7 +96,8 @@ export class Event {
    * @param options When to stop waiting; `timeout` in milliseconds.
    * @throws {TimeoutError} when the timeout has passed.
    * @throws {signal.reason} when the signal aborts.
-   * @throws {ClosedError} when `cancel()` has closed the event, even if the flag is set.
+   * @throws {ClosedError} when `cancel()` has closed the event before the call, even if the flag is set. A call that
+   *   already waits rejects with the reason of `cancel()`.
    * @throws {TypeError} when an option has a wrong type.
    * @throws {RangeError} when `timeout` is NaN or negative.
    */

@@ -122,7 +122,8 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
    * @throws {TimeoutError} when the timeout has passed.
    * @throws {signal.reason} when the signal aborts.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting for the key already.
-   * @throws {ClosedError} when `cancel()` has closed the mutex.
+   * @throws {ClosedError} when `cancel()` has closed the mutex before the call. A call that already waits rejects with
+   *   the reason of `cancel()`.
    * @throws {TypeError} when the key is undefined or a function, or an option has a wrong type.
    * @throws {RangeError} when `timeout` is NaN or negative.
    */

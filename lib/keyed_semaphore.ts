@@ -139,7 +139,8 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
    * @param key The key to hold.
    * @param options How many permits, and when to stop waiting; `timeout` in milliseconds.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting for the key already.
-   * @throws {ClosedError} when `cancel()` has closed the semaphore.
+   * @throws {ClosedError} when `cancel()` has closed the semaphore before the call. A call that already waits rejects
+   *   with the reason of `cancel()`.
    * @throws {TimeoutError} when the timeout has passed.
    * @throws {signal.reason} when the signal aborts.
    * @throws {TypeError} when the key is undefined or a function, or an option has a wrong type.

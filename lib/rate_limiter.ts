@@ -203,7 +203,8 @@ export class RateLimiter {
    * @throws {TimeoutError} when the timeout has passed.
    * @throws {signal.reason} when the signal aborts.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
-   * @throws {ClosedError} when `cancel()` has closed the limiter.
+   * @throws {ClosedError} when `cancel()` has closed the limiter before the call. A call that already waits rejects
+   *   with the reason of `cancel()`.
    * @throws {TypeError} when an option has a wrong type.
    * @throws {RangeError} when `permits` is not a whole number from 1 to the limit, or `timeout` is NaN or negative.
    */

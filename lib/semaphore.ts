@@ -96,7 +96,8 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    * @throws {TimeoutError} when the timeout has passed.
    * @throws {signal.reason} when the signal aborts.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
-   * @throws {ClosedError} when `cancel()` has closed the semaphore.
+   * @throws {ClosedError} when `cancel()` has closed the semaphore before the call. A call that already waits rejects
+   *   with the reason of `cancel()`.
    * @throws {TypeError} when an option has a wrong type.
    * @throws {RangeError} when `permits` is not a whole number of 1 or more (and at most the limit of a bounded
    *   semaphore), or `timeout` is NaN or negative.

@@ -53,7 +53,8 @@ export class TimeoutLock extends Lock {
    * @throws {TimeoutError} when the timeout has passed.
    * @throws {signal.reason} when the signal aborts.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
-   * @throws {ClosedError} when `cancel()` has closed the lock.
+   * @throws {ClosedError} when `cancel()` has closed the lock before the call. A call that already waits rejects with
+   *   the reason of `cancel()`.
    * @throws {TypeError} when an option has a wrong type.
    * @throws {RangeError} when `timeout` is NaN or negative.
    */

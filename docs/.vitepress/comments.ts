@@ -1,7 +1,7 @@
 /**
- * A plugin of TypeDoc. The errors of a member are one list, each with its type: the theme would give each error a heading
- * of its own, without the type. An error of the library leads to its page, and so does code that is a public name. A class
- * or function shows its timeline from the guide.
+ * A plugin of TypeDoc. The errors of a member are one list, each with its type: the theme would give each error a
+ * heading of its own, without the type. An error of the library leads to its page, and so does code that is a public
+ * name. A class or function shows its timeline from the guide.
  */
 import { readFileSync } from "node:fs";
 import {

@@ -4,7 +4,6 @@
  */
 import { readFileSync } from "node:fs";
 import { entries } from "../../scripts/_entries.ts";
-import { background, guide } from "./pages.ts";
 
 /** What is used of a token of markdown-it. */
 interface Token {
@@ -52,13 +51,22 @@ function namesOf(file: string): string[] {
   return [...lists].flatMap(([, list]) => [...list!.matchAll(/(\w+)\s*(?:,|$)/g)].map(([, name]) => name!));
 }
 
-/** The section about a page such as `reference/redis/classes/RedisLock.md`, or the page of its entry. */
-function placeInGuide(path: string): string {
-  const [, entry = "", name] = /^reference\/(\w+)\/[\w-]+\/(\w+)\.md$/.exec(path) ?? [];
-  const all = [...guide, ...background].map(([, page]) => page);
-  const about = all.find((page) => read(`docs/${page}.md`).includes(`\n## ${name}\n`));
-  if (about !== undefined) return `/${about}.html#${name!.toLowerCase()}`;
-  return `/${{ interlock: "primitives", dashboard: "diagnostics" }[entry] ?? entry}.html`;
+/** The items of the index of names: each has a link to the guide, and names. */
+const items = read("docs/reference.md").split("\n## All names\n")[1]!.split(/^(?:- |#+ )/m);
+
+/**
+ * The section about a page such as `reference/redis/classes/RedisLock.md`: that of its item in the index of names, or
+ * else the page of its entry. The page that lists the entries has none.
+ */
+function placeInGuide(path: string): string | undefined {
+  const [, entry, name = ""] = /^reference\/(\w+)\/(?:[\w-]+\/)?(\w+)\.md$/.exec(path) ?? [];
+  if (entry === undefined) return undefined;
+  if (name.endsWith("Error")) return "/reference.html#errors";
+  const item = items.find((text) => [...text.matchAll(/`(\w+)`/g)].some(([, code]) => code === name));
+  const [, page, anchor = ""] = /\]\(([\w-]+)\.md(#[\w-]+)?\)/.exec(item ?? "") ?? [];
+  return page === undefined
+    ? `/${{ interlock: "primitives", dashboard: "diagnostics" }[entry] ?? entry}.html`
+    : `/${page}.html${anchor}`;
 }
 
 /**
@@ -74,7 +82,9 @@ export function linkNames(md: Markdown, sidebar: readonly Item[]): void {
     const behind = (page: string, text: string) =>
       html(`<a href="${page}" class="ignore-header reference">${text}</a>`);
     if (relativePath.startsWith("reference/")) {
-      tokens.find(({ type }) => type === "inline")?.children?.push(behind(placeInGuide(relativePath), "guide"));
+      const place = placeInGuide(relativePath);
+      const [title] = tokens.filter(({ type }) => type === "inline");
+      if (place !== undefined) title?.children?.push(behind(place, "guide"));
       return;
     }
     tokens.forEach((token, i) => {

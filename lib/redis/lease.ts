@@ -67,7 +67,11 @@ export interface Lease extends AsyncDisposable {
   release(): Promise<boolean>;
 }
 
-/** A lock over Redis: an Acquirable of leases, which can change hands. */
+/**
+ * A lock over Redis: an {@linkcode Acquirable} of leases, which can change hands.
+ *
+ * @typeParam O The options of a wait.
+ */
 export interface RedisAcquirable<O extends WaitOptions = WaitOptions> extends Acquirable<Lease, O> {
   /**
    * Takes over the lease with this `lease.id`, even from another process; see {@linkcode RedisLock.adopt}.
@@ -78,7 +82,7 @@ export interface RedisAcquirable<O extends WaitOptions = WaitOptions> extends Ac
   adopt(id: string): Promise<Lease | undefined>;
   /**
    * Wraps `fn`: each call goes through `run`. The wrapper has the parameters, `this` and result of `fn`; see
-   * `RedisLock.wrap`.
+   * {@linkcode RedisLock.wrap}.
    *
    * @param fn The function to wrap.
    * @throws {TypeError} when `fn` is not a function, or is a generator function.

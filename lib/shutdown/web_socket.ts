@@ -35,7 +35,11 @@ export interface RawSocketLike {
   once(event: string, listener: () => void): unknown;
 }
 
-/** How {@linkcode GracefulShutdown.webSocket} treats a socket. */
+/**
+ * How {@linkcode GracefulShutdown.webSocket} treats a socket.
+ *
+ * @typeParam S The type of the socket.
+ */
 export interface WebSocketOptions<S = unknown> {
   /** Names it in {@linkcode ShutdownReport.remaining}. Default: "WebSocket". */
   readonly label?: string | undefined;
