@@ -1,17 +1,13 @@
 /** The site of the guide: `deno task docs` builds it together with the reference and the playground. */
 import { readFileSync } from "node:fs";
-import { type DefaultTheme, defineConfig } from "vitepress";
+import { createMarkdownRenderer, type DefaultTheme, defineConfig } from "vitepress";
 import { background, groups, migrating } from "./pages.ts";
 import { type Item, linkNames } from "./reference.ts";
 
 const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
 
-/** The right half of the home page: the README's first example and its install commands. */
-const firstScreen = {
-  code: /```ts\n([^]*?)```/.exec(readme)![1]!.trimEnd(),
-  installs: /```sh\n([^]*?)```/.exec(readme)![1]!.trimEnd(),
-  sizes: process.env.INTERLOCK_SIZES ?? "",
-};
+/** The right half of the home page: the README's first example and its install commands, as its Markdown has them. */
+const firstScreen = ["ts", "sh"].map((language) => new RegExp(`\`\`\`${language}\\n[^]*?\`\`\``).exec(readme)![0]).join("\n\n");
 
 const links = (pages: readonly (readonly [string, string])[]): DefaultTheme.SidebarItem[] =>
   pages.map(([text, page]) => ({
@@ -40,8 +36,12 @@ export default defineConfig({
   srcExclude: ["playground/**"],
   markdown: { config: (md) => linkNames(md, names) },
   head: [["link", { rel: "icon", href: "/logo.svg", type: "image/svg+xml" }]],
+  async transformPageData({ relativePath, frontmatter }) {
+    if (relativePath !== "index.md") return;
+    frontmatter.firstScreen = (await createMarkdownRenderer("docs")).render(firstScreen);
+    frontmatter.sizes = process.env.INTERLOCK_SIZES ?? "";
+  },
   themeConfig: {
-    firstScreen,
     logo: "/logo.svg",
     search: { provider: "local", options: { miniSearch: { searchOptions: { boostDocument, fuzzy } } } },
     nav: [

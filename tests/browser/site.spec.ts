@@ -81,8 +81,8 @@ for (const path of ["index", "dashboard"]) {
     await page.goto(`/playground/${path}.html`);
     const colour = (of: string, property: string) =>
       page.evaluate<string>(`getComputedStyle(document.querySelector(${JSON.stringify(of)})).${property}`);
-    await page.locator("svg.tl text").first().waitFor();
-    const read = async () => [await colour("html", "backgroundColor"), await colour("svg.tl text", "fill")];
+    await page.locator("svg.tl text:not(.soft)").first().waitFor();
+    const read = async () => [await colour("html", "backgroundColor"), await colour("svg.tl text:not(.soft)", "fill")];
     await expect.poll(read).toEqual(["rgb(18, 24, 31)", "rgb(230, 235, 241)"]);
     await page.locator("#appearance").click();
     await expect.poll(read).toEqual(["rgb(246, 248, 250)", "rgb(29, 39, 51)"]);
@@ -92,6 +92,10 @@ for (const path of ["index", "dashboard"]) {
 test("the home page shows how to install it", async ({ page }) => {
   await page.goto("/index.html");
   await expect(page.locator(".first-screen")).toContainText("npx jsr add @interlock/interlock");
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.locator(".first-screen button.copy").first().click({ force: true });
+  const copied = () => page.evaluate<string>("navigator.clipboard.readText()");
+  await expect.poll(copied).toMatch(/^import \{ KeyedMutex \}/);
 });
 
 test("llms.txt has the whole guide", () => {
