@@ -97,6 +97,20 @@ export class Barrier {
    * @throws {signal.reason} when the signal aborts.
    * @throws {TypeError} when an option has a wrong type.
    * @throws {RangeError} when `timeout` is NaN or negative.
+   *
+   * @example
+   * ```ts
+   * import { Barrier } from "@interlock/interlock";
+   *
+   * const phase = new Barrier(2);
+   * const parts: string[] = [];
+   * const worker = async (name: string) => {
+   *   parts.push(name);
+   *   await phase.wait(); // until both have added their part
+   *   return parts.join();
+   * };
+   * console.log(await Promise.all([worker("a"), worker("b")])); // [ 'a,b', 'a,b' ]
+   * ```
    */
   wait(options?: WaitOptions): Promise<number> {
     return promiseTry(() => {

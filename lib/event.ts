@@ -100,6 +100,16 @@ export class Event {
    *   already waits rejects with the reason of `cancel()`.
    * @throws {TypeError} when an option has a wrong type.
    * @throws {RangeError} when `timeout` is NaN or negative.
+   *
+   * @example
+   * ```ts
+   * import { Event } from "@interlock/interlock";
+   *
+   * const ready = new Event();
+   * await ready.wait({ timeout: 5 }).catch((error) => console.log(error.name)); // TimeoutError
+   * ready.set();
+   * await ready.wait(); // resolves at once
+   * ```
    */
   wait(options?: WaitOptions): Promise<void> {
     if (options === undefined && this.#last !== undefined && needsOnlyPromise) {

@@ -160,6 +160,22 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
    * @param options As for {@linkcode KeyedMutex.acquire}; they bound the wait, not `fn`.
    * @throws {TypeError} when `fn` is not a function, or the key is undefined or a function.
    * @throws The errors of {@linkcode KeyedMutex.acquire} and of `fn`.
+   *
+   * @example
+   * ```ts
+   * import { KeyedMutex } from "@interlock/interlock";
+   *
+   * const users = new KeyedMutex<number>();
+   * const balances = new Map([[7, 100]]);
+   * const pay = (user: number, amount: number) =>
+   *   users.run(user, async () => {
+   *     const before = balances.get(user)!;
+   *     await Promise.resolve(); // a query, during which other calls run
+   *     balances.set(user, before - amount);
+   *   });
+   * await Promise.all([pay(7, 30), pay(7, 20)]);
+   * console.log(balances.get(7)); // 50
+   * ```
    */
   run<T>(key: K, fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     try {
@@ -177,6 +193,16 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
    * no entry, so it may be kept or created for each use.
    *
    * @param key The key.
+   *
+   * @example
+   * ```ts
+   * import { KeyedMutex } from "@interlock/interlock";
+   *
+   * const users = new KeyedMutex<string>();
+   * const ada = users.at("ada");
+   * using _ = await ada.acquire({ timeout: 1000 });
+   * console.log(ada.locked, users.at("bob").locked); // true false
+   * ```
    */
   at(key: K): KeyedLock {
     return new Key(this, key);

@@ -272,6 +272,16 @@ export class RateLimiter {
    * @param ms Milliseconds, a finite number of 0 or more.
    * @throws {TypeError} when `ms` is not a number.
    * @throws {RangeError} when `ms` is not finite, or negative.
+   *
+   * @example
+   * ```ts
+   * import { RateLimiter } from "@interlock/interlock";
+   *
+   * const api = new RateLimiter(10, 1000);
+   * api.block(30_000); // the response was a 429 with "Retry-After: 30"
+   * console.log(api.tryAcquire(), api.remaining); // false 0
+   * console.log(Math.ceil(api.retryAfter() / 1000)); // 30
+   * ```
    */
   block(ms: number): void {
     this.#queue.block(ms);
@@ -284,6 +294,16 @@ export class RateLimiter {
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
    * @throws {RangeError} when `permits` is not a whole number of 0 or more.
+   *
+   * @example
+   * ```ts
+   * import { RateLimiter } from "@interlock/interlock";
+   *
+   * const tokens = new RateLimiter(1000, 60_000);
+   * await tokens.acquire({ permits: 900 }); // an estimate
+   * tokens.reward(300); // the call used 600
+   * console.log(tokens.remaining); // 400
+   * ```
    */
   reward(permits: number | readonly number[] = 1): void {
     this.#queue.reward(permits);
@@ -296,6 +316,16 @@ export class RateLimiter {
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
    * @throws {RangeError} when `permits` is not a whole number of 0 or more.
+   *
+   * @example
+   * ```ts
+   * import { RateLimiter } from "@interlock/interlock";
+   *
+   * const tokens = new RateLimiter(1000, 60_000);
+   * await tokens.acquire({ permits: 900 }); // an estimate
+   * tokens.penalty(300); // the call used 1,200
+   * console.log(tokens.remaining, tokens.tryAcquire()); // 0 false
+   * ```
    */
   penalty(permits: number | readonly number[] = 1): void {
     this.#queue.penalize(permits);

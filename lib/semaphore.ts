@@ -101,6 +101,15 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    * @throws {TypeError} when an option has a wrong type.
    * @throws {RangeError} when `permits` is not a whole number of 1 or more (and at most the limit of a bounded
    *   semaphore), or `timeout` is NaN or negative.
+   *
+   * @example
+   * ```ts
+   * import { Semaphore } from "@interlock/interlock";
+   *
+   * const memory = new Semaphore(8); // in GB
+   * using _ = await memory.acquire({ permits: 6 });
+   * console.log(memory.value, memory.tryAcquire(3)); // 2 undefined
+   * ```
    */
   acquire(options?: SemaphoreOptions): Promise<Guard> {
     const core = this.#permits;
@@ -226,6 +235,19 @@ export class BoundedSemaphore extends Semaphore {
    *
    * @throws {TypeError} when the new value is not a number.
    * @throws {RangeError} when the new value is not a whole number of 0 or more.
+   *
+   * @example
+   * ```ts
+   * import { BoundedSemaphore } from "@interlock/interlock";
+   *
+   * const connections = new BoundedSemaphore(1);
+   * const first = await connections.acquire();
+   * const waiting = connections.acquire();
+   * connections.limit = 2; // grants the waiting call
+   * const second = await waiting;
+   * connections.limit = 1; // revokes nothing
+   * console.log(first.held, second.held, connections.value); // true true 0
+   * ```
    */
   get limit(): number {
     return permitsOf(this).most;

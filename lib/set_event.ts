@@ -116,6 +116,18 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    * @param promise A member until it has settled.
    * @returns The same promise.
    * @throws {TypeError} when `promise` is not a promise.
+   *
+   * @example
+   * ```ts
+   * import { SetEvent } from "@interlock/interlock";
+   *
+   * const sending = new SetEvent<Promise<string>>();
+   * const send = (text: string) => sending.track(Promise.resolve(text));
+   * send("one");
+   * console.log(await send("two")); // two
+   * await sending.wait(); // until all have been sent
+   * console.log(sending.size); // 0
+   * ```
    */
   track<P extends T & PromiseLike<unknown>>(promise: P): P {
     must(isThenable(promise), "promise", "be a promise", promise);

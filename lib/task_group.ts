@@ -205,6 +205,17 @@ export class TaskGroup implements AsyncDisposable {
    * @param fn The function to run; it gets the group's signal, and may be synchronous.
    * @throws {ClosedError} when the group has ended.
    * @throws {TypeError} when `fn` is not a function.
+   *
+   * @example
+   * ```ts
+   * import { TaskGroup } from "@interlock/interlock";
+   *
+   * await using group = new TaskGroup({ limit: 2 });
+   * const lengths = ["/a", "/bb", "/ccc"].map((path) => group.run(() => path.length));
+   * console.log(group.active, group.waiting); // 2 1
+   * await group.join(); // throws if a task has failed
+   * console.log(await Promise.all(lengths)); // [ 2, 3, 4 ]
+   * ```
    */
   run<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>): Promise<T> {
     return promiseTry(() => {

@@ -229,6 +229,17 @@ export class Pool implements AsyncDisposable {
    * @throws {signal.reason} when the signal aborts.
    * @throws {TypeError} when `fn` is not a function, or an option has a wrong type.
    * @throws {RangeError} when `timeout` is NaN or negative, or `priority` is not finite.
+   *
+   * @example
+   * ```ts
+   * import { Pool } from "@interlock/interlock";
+   *
+   * await using pool = new Pool(1);
+   * const first = await pool.createTask(() => Promise.resolve("page 1"));
+   * const second = await pool.createTask(() => Promise.resolve("page 2")); // waits for the slot
+   * console.log(first.status); // fulfilled
+   * console.log(await first.result, await second.result); // page 1 page 2
+   * ```
    */
   async createTask<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: TaskOptions): Promise<Task<T>> {
     checkFunction(fn);
@@ -393,6 +404,19 @@ export class Pool implements AsyncDisposable {
    * @throws {signal.reason} when the signal aborts.
    * @throws {TypeError} when an option has a wrong type.
    * @throws {RangeError} when `timeout` is NaN or negative.
+   *
+   * @example
+   * ```ts
+   * import { Pool } from "@interlock/interlock";
+   *
+   * const pool = new Pool(2);
+   * for (const name of ["a", "b"]) {
+   *   await pool.createTask(() => {
+   *     if (name === "a") throw new Error("the disk is full");
+   *   });
+   * }
+   * await pool.join().catch((error) => console.log(error.message)); // the disk is full
+   * ```
    */
   async join(options?: WaitOptions): Promise<void> {
     const { errors, more } = await this.#state.join(options);

@@ -47,6 +47,16 @@ export interface Lease extends AsyncDisposable {
    * @throws {NotHeldError} when the lease was released.
    * @throws {TypeError} when `ttl` is not a number.
    * @throws {RangeError} when `ttl` is not a whole number from 10 to 2,147,483,647.
+   *
+   * @example
+   * ```ts
+   * import { memoryBackend, RedisLock } from "@interlock/interlock/redis";
+   *
+   * const orders = new RedisLock(memoryBackend(), "orders", { ttl: 1000, renew: false });
+   * await using lease = await orders.acquire();
+   * await lease.extend(60_000); // the next step takes longer
+   * console.log(lease.expiresAt - Date.now() > 50_000); // true
+   * ```
    */
   extend(ttl?: number): Promise<void>;
   /**

@@ -106,6 +106,17 @@ export class RedisLock implements RedisAcquirable {
    * @returns The lease; undefined if it is no longer held.
    * @throws {TypeError | RangeError} when `id` is not a string, or is empty.
    * @throws {RedisError} when Redis refuses the command, or could not be reached for one `ttl`.
+   *
+   * @example
+   * ```ts
+   * import { memoryBackend, RedisLock } from "@interlock/interlock/redis";
+   *
+   * const backend = memoryBackend(); // two processes would share a Redis server
+   * const first = await new RedisLock(backend, "report").acquire();
+   * await using second = await new RedisLock(backend, "report").adopt(first.id);
+   * console.log(second?.fencingToken === first.fencingToken); // true
+   * console.log(await first.verify(), second?.held); // false true
+   * ```
    */
   adopt(id: string): Promise<Lease | undefined> {
     return adoptLease(this.#spec, id);
@@ -142,6 +153,16 @@ export class RedisLock implements RedisAcquirable {
    * Returns the holder and the waiters, at one moment. For display: the result is outdated when it arrives.
    *
    * @throws {RedisError} when Redis refuses the command, or cannot be reached.
+   *
+   * @example
+   * ```ts
+   * import { memoryBackend, RedisLock } from "@interlock/interlock/redis";
+   *
+   * const orders = new RedisLock(memoryBackend(), "orders", { owner: "worker 1" });
+   * await using lease = await orders.acquire();
+   * const { holders, waiting } = await orders.inspect();
+   * console.log(holders[0]?.owner, holders[0]?.id === lease.id, waiting); // worker 1 true 0
+   * ```
    */
   inspect(): Promise<Inspection> {
     return inspect(this.#spec);
@@ -153,6 +174,16 @@ export class RedisLock implements RedisAcquirable {
    *
    * @returns Whether there was a holder.
    * @throws {RedisError} when Redis refuses the command, or cannot be reached.
+   *
+   * @example
+   * ```ts
+   * import { memoryBackend, RedisLock } from "@interlock/interlock/redis";
+   *
+   * const orders = new RedisLock(memoryBackend(), "orders");
+   * const lease = await orders.acquire();
+   * console.log(await orders.forceRelease()); // true
+   * console.log(await lease.verify(), lease.signal.aborted); // false true
+   * ```
    */
   forceRelease(): Promise<boolean> {
     return forceRelease(this.#spec);

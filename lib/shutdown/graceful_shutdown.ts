@@ -173,6 +173,20 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * @param label Names it in the report if it has to be cut. Default: the function's name.
    * @returns The function's result.
    * @throws {ClosedError} when the drain is over.
+   *
+   * @example
+   * ```ts
+   * import { GracefulShutdown } from "@interlock/interlock";
+   *
+   * const shutdown = new GracefulShutdown();
+   * const upload = shutdown.track(async () => {
+   *   await new Promise((done) => setTimeout(done, 10));
+   *   return "saved";
+   * }, "upload");
+   * console.log(shutdown.labels); // [ 'upload' ]
+   * shutdown.request();
+   * console.log((await shutdown.finished).ok, await upload); // true saved
+   * ```
    */
   track<T>(work: (signal: AbortSignal) => T | PromiseLike<T>, label?: string): Promise<T>;
   track(work: PromiseLike<unknown> | ((signal: AbortSignal) => unknown), label?: string): PromiseLike<unknown> {
@@ -207,6 +221,18 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * @param fetchHandler Gets the request and the server's other arguments.
    * @param options How requests are named in the report.
    * @throws {TypeError} when `fetchHandler` or `options.label` is not a function.
+   *
+   * @example
+   * ```ts
+   * import { GracefulShutdown } from "@interlock/interlock";
+   *
+   * const shutdown = new GracefulShutdown();
+   * const handler = shutdown.handler((request) => new Response(new URL(request.url).pathname)); // for Deno.serve(handler)
+   * console.log(await (await handler(new Request("http://localhost/orders"))).text()); // /orders
+   * shutdown.request();
+   * await shutdown.finished;
+   * console.log((await handler(new Request("http://localhost/"))).status); // 503
+   * ```
    */
   handler<A extends unknown[], R>(
     fetchHandler: FetchHandler<A, R>,
@@ -235,6 +261,18 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * @param options How requests are named in the report.
    * @returns The same server, or pool.
    * @throws {TypeError} when `server` is not one of these servers (an app, say), or is attached to another GracefulShutdown.
+   *
+   * @example
+   * ```ts
+   * import { GracefulShutdown } from "@interlock/interlock";
+   * import { createServer } from "node:http";
+   *
+   * const shutdown = new GracefulShutdown();
+   * const server = shutdown.attach(createServer((_, response) => response.end("hello")));
+   * await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+   * shutdown.request(); // as SIGTERM does
+   * console.log((await shutdown.finished).ok, server.listening); // true false
+   * ```
    */
   attach<S extends ServerLike | PoolLike>(server: S, options?: AttachOptions): S {
     attach(this.#state, server, options);
@@ -262,6 +300,23 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * show its end.
    * @throws {TypeError} when `socket` is not a WebSocket, or an option has a wrong type.
    * @throws {ClosedError} when the drain is over.
+   *
+   * @example
+   * ```ts
+   * import { GracefulShutdown } from "@interlock/interlock";
+   *
+   * const shutdown = new GracefulShutdown();
+   * const socket = Object.assign(new EventTarget(), { // in place of the WebSocket of a client
+   *   close(code?: number) {
+   *     console.log(code); // 1001
+   *     socket.dispatchEvent(new Event("close"));
+   *   },
+   * });
+   * shutdown.webSocket(socket, "chat");
+   * console.log(shutdown.labels); // [ 'chat' ]
+   * shutdown.request();
+   * console.log((await shutdown.finished).ok); // true
+   * ```
    */
   webSocket<S extends WebSocketLike | RawSocketLike>(socket: S, options?: string | WebSocketOptions<S>): () => void {
     return countWebSocket(this.#state, socket, typeof options === "string" ? { label: options } : options);
