@@ -49,12 +49,14 @@ export interface GuardGroup<G extends readonly AnyGuard[]> extends AsyncDisposab
 
 /**
  * Acquires several locks, permits and keys together. Callers may list them in any order and cannot deadlock with each
- * other. It acquires them one at a time, in an order common to all callers, local before remote.
+ * other. The call acquires them one at a time, in an order common to all callers, local before remote.
  *
- * `list` takes locks, semaphores (one permit), sides of a read-write lock and keys (`KeyedMutex.at`), local and over
- * Redis. A {@linkcode Condition} is not acquired itself: list its lock. It does not help with locks that are acquired
- * separately: a caller that holds one lock and then acquires another can still deadlock. Across processes, locks with
- * the same name and prefix on two Redis servers have no common order.
+ * `list` takes locks, semaphores (one permit), sides of a read-write lock and keys ({@linkcode KeyedMutex.at}), local
+ * and over Redis. A {@linkcode Condition} is not acquired itself: list its lock.
+ *
+ * `acquireAll` does not help with locks that are acquired separately: a caller that holds one lock and then acquires
+ * another can still deadlock. Across processes, locks with the same name and prefix on two Redis servers have no common
+ * order.
  *
  * **Fairness**: each lock serves its own queue, first come, first served. While a call waits for one lock, it already
  * holds the locks before it.

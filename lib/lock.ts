@@ -120,6 +120,22 @@ export class Lock implements Acquirable<Guard> {
    * @param options As for {@linkcode Lock.acquire}; they bound the wait, not `fn`.
    * @throws {TypeError} when `fn` is not a function.
    * @throws The errors of {@linkcode Lock.acquire} and of `fn`.
+   *
+   * @example
+   * ```ts
+   * import { Lock } from "@interlock/interlock";
+   *
+   * const lock = new Lock();
+   * let total = 0;
+   * const add = (n: number) =>
+   *   lock.run(async () => {
+   *     const before = total;
+   *     await Promise.resolve(); // other calls run meanwhile, and wait for the lock
+   *     total = before + n;
+   *   });
+   * await Promise.all([add(1), add(2)]);
+   * console.log(total); // 3
+   * ```
    */
   run<T>(fn: (guard: Guard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     return runHolding(this, fn, options);
@@ -131,6 +147,15 @@ export class Lock implements Acquirable<Guard> {
    *
    * @param fn The function to wrap.
    * @throws {TypeError} when `fn` is not a function, or is a generator function.
+   *
+   * @example
+   * ```ts
+   * import { Lock } from "@interlock/interlock";
+   *
+   * const lock = new Lock();
+   * const save = lock.wrap(async (text: string) => await Promise.resolve(`saved ${text}`)); // one call at a time
+   * console.log(await Promise.all([save("a"), save("b")])); // [ 'saved a', 'saved b' ]
+   * ```
    */
   wrap<This, A extends unknown[], R>(
     fn: (this: This, ...args: A) => R,
@@ -139,8 +164,8 @@ export class Lock implements Acquirable<Guard> {
   }
 
   /**
-   * Releases the lock, whichever caller holds it; the holder's guard is spent. Prefer the guard, which can only release
-   * its own hold.
+   * Releases the lock, whichever caller holds it. The holder's guard then holds nothing. Prefer `release()` of the
+   * guard, which can end only its own hold.
    *
    * @throws {NotHeldError} when the lock is not held.
    */

@@ -79,7 +79,7 @@ export class Queue<T> implements AsyncIterable<T> {
   /**
    * Creates an empty queue of at most `capacity` items.
    *
-   * @param capacity The most items in it. Default: Infinity.
+   * @param capacity The maximum number of items in the queue. Default: Infinity.
    * @param options Its name.
    * @throws {TypeError} when `capacity` is not a number, or the name is not a string.
    * @throws {RangeError} when `capacity` is neither a whole number of 1 or more nor `Infinity`.
@@ -98,22 +98,22 @@ export class Queue<T> implements AsyncIterable<T> {
     return this.#getTarget.name;
   }
 
-  /** The number of items in it. */
+  /** The number of items in the queue. */
   get size(): number {
     return this.#items.size;
   }
 
-  /** The most items in it. */
+  /** The maximum number of items in the queue. */
   get capacity(): number {
     return this.#capacity;
   }
 
-  /** How many calls wait for an item. */
+  /** The number of calls that wait for an item. */
   get getting(): number {
     return this.#getters.size;
   }
 
-  /** How many calls wait to put an item in. */
+  /** The number of calls that wait to put an item in. */
   get putting(): number {
     return this.#putters.size;
   }
@@ -133,7 +133,8 @@ export class Queue<T> implements AsyncIterable<T> {
    *
    * @param item The item; any value.
    * @param options When to stop waiting; `timeout` in milliseconds.
-   * @throws {ClosedError} when the queue is closed, before the call or during it.
+   * @throws {ClosedError} when the queue is closed, before the call or by `close()` during it. A call that already
+   *   waits rejects with the reason of `cancel()`.
    * @throws {TimeoutError} when the timeout has passed.
    * @throws {signal.reason} when the signal aborts.
    * @throws {TypeError} when an option has a wrong type.
@@ -177,7 +178,8 @@ export class Queue<T> implements AsyncIterable<T> {
    * no effect: the item is the caller's.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
-   * @throws {ClosedError} when the queue is closed and empty.
+   * @throws {ClosedError} when the queue is closed and empty, before the call or by `close()` during it. A call that
+   *   already waits rejects with the reason of `cancel()`.
    * @throws {TimeoutError} when the timeout has passed.
    * @throws {signal.reason} when the signal aborts.
    * @throws {TypeError} when an option has a wrong type.

@@ -45,8 +45,8 @@ export interface RwLockSide<G extends Guard = Guard> extends Acquirable<G> {
 export interface WriterGuard extends Guard {
   /**
    * Turns the hold into a reader's hold in one step: no writer gets in between, and readers that wait before the next
-   * writer are granted too. This guard is spent. Release the new guard, also in `run`, which
-   * releases only the writer's hold.
+   * writer are granted too. This guard then holds nothing. Release the new guard, also in `run`, which releases only
+   * the writer's hold.
    *
    * @returns The guard of the reader side.
    * @throws {NotHeldError} when the guard is not held.

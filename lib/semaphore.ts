@@ -167,8 +167,8 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
   }
 
   /**
-   * Adds permits and grants them to the waiters that fit now. It does not spend a guard: if you also release the guard,
-   * the permits are given back twice.
+   * Adds permits and grants them to the waiters that fit now. It does not affect any guard: if you also release the
+   * guard, the permits are given back twice.
    *
    * @param permits How many, 1 or more. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
@@ -219,8 +219,8 @@ export class BoundedSemaphore extends Semaphore {
    * @param limit The number of permits, 1 or more.
    * @param options Its name, and how many calls may wait.
    * @throws {TypeError} when `limit` or `maxWaiting` is not a number, or the name is not a string.
-   * @throws {RangeError} when `limit` is not a whole number of 1 or more, or `maxWaiting` neither a whole number of 0 or
-   *   more nor `Infinity`.
+   * @throws {RangeError} when `limit` is not a whole number of 1 or more, or `maxWaiting` neither a whole number of 0
+   *   or more nor `Infinity`.
    */
   constructor(limit: number = 1, options?: MaxWaitingOptions) {
     checkInteger(limit, "limit", 1);

@@ -44,6 +44,8 @@ function withoutNoise(page: string): string {
     .replace(/^#### Get Signature\n\n/gm, "")
     .replace(/^#### Set Signature\n\n(```[^]*?```)\n[^]*?##### Returns\n\n`void`\n/gm, "$1\n")
     .replace(/^#+ Returns\n\n`void`\n\n?/gm, "")
+    .replace(/^function acquireAll.*/m, (code) => code.replace("[L]", "[...L]")) // the theme loses the dots of a tuple
+    .replace("readonly \\[`L`\\]", "readonly \\[...`L`\\]")
     .replace(/^#+ (Implementation of|Overrides|Inherited from)\n\n.*\n\n?/gm, "")
     .replace(/^#+ Type Parameters\n\n\| Type Parameter \|( Default type \|)?\n.*\n(\|.*\n)+\n?/gm, "")
     .replace(/^## References\n[^]*/m, (section) => {
@@ -80,7 +82,7 @@ function withMembers(page: string): string {
     const id = count === 0 ? anchor : `${anchor}-${count}`; // as the site numbers headings
     const isStatic = /^\s*(#### .*\s*)?```ts\nstatic /.test(body);
     const name = isStatic ? `${title}.${heading}` : heading;
-    rows.push(`| [\`${name.replaceAll("\\", "")}\`](#${id}) | ${purpose(body)} |`);
+    if (anchor !== "constructor") rows.push(`| [\`${name.replaceAll("\\", "")}\`](#${id}) | ${purpose(body)} |`);
     return isStatic ? section.replace(heading, `${name} {#${id}}`) : section;
   });
   if (!/^## (Methods|Accessors)$/m.test(page) || rows.length < 2) return page;

@@ -1,6 +1,6 @@
 /**
- * Links between the guide and the reference, which TypeDoc writes into docs/reference: the first mention of a public name
- * on a page of the guide leads to the page of that name, and that page to the section about the name.
+ * Links between the guide and the reference, which TypeDoc writes into docs/reference: the first mention of a public
+ * name on a page of the guide leads to the page of that name, and that page to the section about the name.
  */
 import { readFileSync } from "node:fs";
 import { entries } from "../../scripts/_entries.ts";
@@ -70,8 +70,8 @@ function placeInGuide(path: string): string | undefined {
 }
 
 /**
- * A heading that is a name gets a link behind it, and code that is a name becomes a link. On the index of names it does so
- * each time, and links of names to the guide become links to their pages, too.
+ * A heading that is a name gets a link behind it, and code that is a name becomes a link. On the index of names it does
+ * so each time, and links of names to the guide become links to their pages, too.
  */
 export function linkNames(md: Markdown, sidebar: readonly Item[]): void {
   const pages = pagesOf(sidebar);

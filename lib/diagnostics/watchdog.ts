@@ -50,11 +50,11 @@ export interface Watchdog extends Disposable {
  *   caller's hold
  * - on platforms with a `process`: any wait that is pending when the process runs out of work and ends
  *
- * Each finding is reported once, with the name of the lock, its duration, and the file and line of both sides. While it
- * is on, the message of a TimeoutError ends with the holder:
+ * Each finding is reported once, with the name of the lock, its duration, and the file and line of both sides. While
+ * the watchdog is on, the message of a `TimeoutError` ends with the holder:
  * `…: timed out after 100 ms; held for 3204 ms, acquired at checkout.ts:41`.
  *
- * With `self: "reject"` a call that would wait for a hold of its own `run` rejects at once if no other release could
+ * With `self: "reject"`, a call that would wait for a hold of its own `run` rejects at once if no other release could
  * grant it. This covers a lock, a key or a side of a RwLock that the run holds, and a pool or semaphore with all slots
  * taken by its own runs.
  *
@@ -63,6 +63,7 @@ export interface Watchdog extends Disposable {
  * takes, not to "reject". One watchdog per process is enough; it costs a stack trace for each wait and each hold.
  *
  * @param options Limits in ms, and the function to report to.
+ * @returns The running watchdog. Disposing of it ends it.
  * @throws {TypeError} when an option has a wrong type.
  * @throws {RangeError} when a time is NaN or negative.
  *

@@ -61,12 +61,14 @@ const NEXT_TURN: Promise<void> = /* @__PURE__ */ Promise.resolve();
  * everything runs in the calling thread. A function that waits for another call of the same pool can deadlock, because
  * both need a slot.
  *
- * Functions are never called synchronously, and each runs in the asynchronous context (`AsyncLocalStorage`) of the call
- * that passed it. No failure is swallowed: `run` and `map` throw theirs to their caller, and {@linkcode Pool.join}
- * throws the failure of a task whose `result` was never read. So join every pool, or create it with `await using`,
- * which closes and joins it. A process warning (code `INTERLOCK_UNOBSERVED`, once for each pool) reports a failure that
- * stays unobserved for 10 s. A failure that is still unobserved when the process runs out of work becomes an uncaught
- * error.
+ * **Calls**: functions are never called synchronously. Each runs in the asynchronous context (`AsyncLocalStorage`) of
+ * the call that passed it.
+ *
+ * **Failures**: no failure is swallowed. {@linkcode Pool.run} and `map` throw theirs to their caller, and
+ * {@linkcode Pool.join} throws the failure of a task whose `result` was never read. So join every pool, or create it
+ * with `await using`, which closes and joins it. A process warning (code `INTERLOCK_UNOBSERVED`, once for each pool)
+ * reports a failure that stays unobserved for 10 s. A failure that is still unobserved when the process runs out of
+ * work becomes an uncaught error.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -127,11 +129,11 @@ export class Pool implements AsyncDisposable {
    * Calls `fn` for each item of `source`, at most `limit` at a time, and resolves to the results in the order of the
    * items. It does what p-map does, in a pool of its own that you need not join.
    *
-   * The first failure, of `fn` or of the source, aborts the signal of the running functions; once they have ended and
-   * the source is closed, the call rejects with that error. Later failures are dropped, because they come from
-   * functions that have been aborted. With `settled: true`, a failure of `fn` does not end the map.
-   *
    * If several maps share slots, or to read results one by one, use {@linkcode Pool.prototype.map}.
+   *
+   * **Failure**: the first failure, of `fn` or of the source, aborts the signal of the running functions. Once they
+   * have ended and the source is closed, the call rejects with that error. Later failures are dropped, because they
+   * come from functions that have been aborted. With `settled: true`, a failure of `fn` does not end the map.
    *
    * **Fairness**: functions start in the order of the items.
    *
@@ -329,23 +331,26 @@ export class Pool implements AsyncDisposable {
   /**
    * Calls `fn` for each item of `source`, as many at a time as the pool has slots, and iterates over the results.
    *
-   * It applies backpressure at both ends: at most one item waits for its slot, and at most `buffer` items run or are
-   * results that wait to be read. Nothing happens before the first read. A map that is never read makes
-   * {@linkcode Pool.join} throw. The map holds no slot while it waits for its source or the `rate`, so it may be the
-   * source of another map of the same pool.
+   * **Order**: results come in the order of the items. With `ordered: false`, each comes as soon as it is ready.
    *
-   * The first failure, of `fn` or of the source, ends the map: it pulls no more items and aborts the signal of `fn`.
-   * When everything has ended, the loop yields the results before the failure that are ready, then throws the error as
-   * it is. Later failures, of the aborted functions and of closing the source, count as handled. If the reader stops
-   * reading before the error without leaving the loop, {@linkcode Pool.join} throws it. Leaving the loop aborts the
-   * running functions in the same way, waits for them to end and closes the source. `break` and `return` then throw the
-   * failure that ended the map before, or the error of closing the source; after a `throw` in the loop's body, the
-   * language drops it.
+   * **Backpressure**: nothing happens before the first read. From then on, at most one item waits for its slot, and at
+   * most `buffer` items run or are results that wait to be read. The map holds no slot while it waits for its source or
+   * the `rate`, so it may be the source of another map of the same pool. `toArray()` reads everything: `buffer` has no
+   * effect on it.
    *
+   * **Failure**: the first failure, of `fn` or of the source, ends the map. It pulls no more items and aborts the
+   * signal of `fn`. When everything has ended, the loop yields the results before the failure that are ready, then
+   * throws the error as it is. Later failures, of the aborted functions and of closing the source, count as handled.
    * With `settled: true`, a failure of `fn` does not end the map, and the results are `PromiseSettledResult`s.
    *
-   * After {@linkcode Pool.close}, a map whose reading began is still served to its end, and {@linkcode Pool.join} waits
-   * for it. So read the map to its end, or leave its loop; `for await` does one of the two.
+   * **Leaving early**: when you leave the loop, the map aborts the running functions in the same way, waits for them to
+   * end and closes the source. `break` and `return` then throw the failure that ended the map before, or the error of
+   * closing the source. After a `throw` in the loop's body, the language drops that error.
+   *
+   * **Joining**: {@linkcode Pool.join} throws if you never read the map. It throws the map's failure if you call
+   * `next()` by hand and then neither read on nor call `return()`. After {@linkcode Pool.close}, a map whose reading
+   * began is still served to its end, and `join` waits for it. So read the map to its end, or leave its loop:
+   * `for await` always does one of the two.
    *
    * **Fairness**: each item is queued for its slot with all other calls.
    *

@@ -22,7 +22,9 @@ import { type ResourceSpec, type Setup, setupOf, specOf } from "./resource_spec.
  * For one lock with a fixed name, use `RedisLock`. Keys are strings, because a key must mean the same lock on all
  * machines.
  *
- * **Fairness**: first come, first served within a key. **Cancellation**: a cancelled call leaves nothing in Redis.
+ * **Fairness**: first come, first served within a key.
+ *
+ * **Cancellation**: a cancelled call leaves nothing in Redis.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -62,8 +64,9 @@ export class RedisKeyedMutex {
   /**
    * Waits in the queue for a key.
    *
-   * **Fairness**: strictly first come, first served within the key. **Cancellation**: by `signal` or `timeout`, at any
-   * time.
+   * **Fairness**: strictly first come, first served within the key.
+   *
+   * **Cancellation**: by `signal` or `timeout`, at any time.
    *
    * @param key Any text.
    * @param options `timeout` in milliseconds bounds the whole call, even while Redis does not answer.
@@ -81,7 +84,9 @@ export class RedisKeyedMutex {
   /**
    * Takes the key in one round trip if it is free and its queue is empty.
    *
-   * **Fairness**: never overtakes. **Cancellation**: it never waits.
+   * **Fairness**: the call never overtakes a waiter.
+   *
+   * **Cancellation**: none, because the call never waits.
    *
    * @param key Any text.
    * @throws {RedisError} when Redis refuses the command, or cannot be reached.

@@ -26,8 +26,9 @@ import { type ResourceSpec, setupOf, specOf } from "./resource_spec.ts";
  * process, `Lock` is a thousand times cheaper.
  *
  * **Fairness**: first come, first served, by arrival at the server; the releaser hands off to the next live waiter, and
- * a new call never overtakes. **Cancellation**: a cancelled call leaves nothing in Redis, and is never granted
- * anything.
+ * a new call never overtakes.
+ *
+ * **Cancellation**: a cancelled call leaves nothing in Redis, and is never granted anything.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -71,8 +72,10 @@ export class RedisLock implements RedisAcquirable {
   /**
    * Waits in the queue for the lock and resolves to its lease.
    *
-   * **Fairness**: strictly first come, first served. **Cancellation**: by `signal` or `timeout`, at any time. The call
-   * rejects at once, and its place in the queue is removed in the background.
+   * **Fairness**: strictly first come, first served.
+   *
+   * **Cancellation**: by `signal` or `timeout`, at any time. The call rejects at once, and its place in the queue is
+   * removed in the background.
    *
    * @param options `timeout` in milliseconds bounds the whole call, even while Redis does not answer.
    * @throws {TimeoutError} when the timeout has passed; `cause` is the connection's error if there is one.
@@ -89,7 +92,9 @@ export class RedisLock implements RedisAcquirable {
   /**
    * Takes the lock in one round trip if it is free and its queue is empty.
    *
-   * **Fairness**: never overtakes. **Cancellation**: it never waits.
+   * **Fairness**: the call never overtakes a waiter.
+   *
+   * **Cancellation**: none, because the call never waits.
    *
    * @throws {RedisError} when Redis refuses the command, or cannot be reached.
    */

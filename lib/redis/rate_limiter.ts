@@ -92,15 +92,15 @@ export class RedisRateLimiter {
    * @param interval Length of the window in milliseconds, more than 0, at most 31 days.
    * @param options Where keys live, and the kind.
    * @throws {TypeError} when `backend` is a client without an adapter, or another argument or option has a wrong type.
-   * @throws {RangeError} when `name` is empty, `limit` is not a whole number of 1 or more, `interval` is not above 0 and at
-   * most 31 days, or `kind` is unknown.
+   * @throws {RangeError} when `name` is empty, `limit` is not a whole number of 1 or more, `interval` is not above 0
+   * and at most 31 days, or `kind` is unknown.
    */
   constructor(backend: Backend, name: string, limit: number, interval: number, options?: RedisRateLimiterOptions);
   /**
    * Creates a handle of a limiter with several budgets: a call starts when all of them allow it, and takes from all
    * atomically on the server.
    *
-   * @param budgets One or more, each with `limit`, `interval` in milliseconds and perhaps a `kind`.
+   * @param budgets One or more, each with `limit`, `interval` in milliseconds and optionally a `kind`.
    * @param options Where keys live, and the kind of budgets that name none.
    * @throws {TypeError} when `backend` is a client without an adapter, or another argument or option has a wrong type.
    * @throws {RangeError} when `name` or `budgets` is empty, or a number or `kind` of a budget is not allowed.
@@ -126,7 +126,7 @@ export class RedisRateLimiter {
     this.#spec = specOf(namespaceOf(backend, prefix), name, budgets);
   }
 
-  /** Its name. */
+  /** The name of the limiter in Redis, without the key of `at`. */
   get name(): string {
     return this.#spec.resource.name!;
   }
@@ -162,8 +162,10 @@ export class RedisRateLimiter {
    * Waits until the call may start. A call sends one command. If it has to wait, it sleeps until its turn and sends
    * another command.
    *
-   * **Fairness**: first come, first served, by arrival at the server. **Cancellation**: by `signal` or `timeout`, at
-   * any time. One command gives the start of the call back, and later calls keep their turns or come sooner.
+   * **Fairness**: first come, first served, by arrival at the server.
+   *
+   * **Cancellation**: by `signal` or `timeout`, at any time. One command gives the start of the call back, and later
+   * calls keep their turns or come sooner.
    *
    * @param options How many starts, and when to stop waiting; `timeout` in milliseconds. A call whose turn would come
    * after its `timeout` rejects at once, and uses no start.
@@ -183,7 +185,9 @@ export class RedisRateLimiter {
   /**
    * Starts now if the limit allows it and no call waits for its turn.
    *
-   * **Fairness**: never overtakes. **Cancellation**: it never waits.
+   * **Fairness**: the call never overtakes a waiter.
+   *
+   * **Cancellation**: none, because the call never waits.
    *
    * @param permits How many starts, all or none: a number, or a list with a number for each budget. Default: 1.
    * @returns Whether it started.
@@ -249,6 +253,15 @@ export class RedisRateLimiter {
    * @param ms Milliseconds, a finite number of 0 or more. More than a century counts as a century.
    * @throws {RedisError} when Redis refuses the command, or cannot be reached.
    * @throws {TypeError | RangeError} when `ms` is not a number of 0 or more.
+   *
+   * @example
+   * ```ts
+   * import { memoryBackend, RedisRateLimiter } from "@interlock/interlock/redis";
+   *
+   * const api = new RedisRateLimiter(memoryBackend(), "crawl", 10, 1000);
+   * await api.block(30_000); // the response was a 429 with "Retry-After: 30"
+   * console.log(await api.tryAcquire(), await api.remaining()); // false 0
+   * ```
    */
   async block(ms: number): Promise<void> {
     checkBlock(ms);

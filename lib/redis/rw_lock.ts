@@ -23,7 +23,9 @@ export const EVERYTHING = 1_000_000_000;
  * with a fencing token of its own.
  *
  * **Fairness**: first come, first served across both sides: readers wait behind a waiting writer, so neither side
- * starves. **Cancellation**: a cancelled call leaves nothing in Redis, and the waiters behind it move up.
+ * starves.
+ *
+ * **Cancellation**: a cancelled call leaves nothing in Redis, and the waiters behind it move up.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *

@@ -31,6 +31,7 @@ export interface RedisSemaphoreWaitOptions extends WaitOptions {
  * cheaper than a semaphore of 1.
  *
  * **Fairness**: first come, first served; small requests never overtake a large one at the head of the queue.
+ *
  * **Cancellation**: a cancelled call leaves nothing in Redis, and the waiters behind it move up.
  *
  * Not meant to be extended: wrap it in a class of your own.
@@ -70,8 +71,8 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * version: each call is judged by its own number, and a process warning names the semaphore once.
    * @param options Length and renewal of the leases, and where keys live.
    * @throws {TypeError} when `backend` is a client without an adapter, or another argument or option has a wrong type.
-   * @throws {RangeError} when `name` is empty, `permits` is not a whole number from 1 to 2,147,483,647, `ttl` is not one
-   * from 10 to 2,147,483,647, or `renew` is 0 or less.
+   * @throws {RangeError} when `name` is empty, `permits` is not a whole number from 1 to 2,147,483,647, `ttl` is not
+   * one from 10 to 2,147,483,647, or `renew` is 0 or less.
    */
   constructor(backend: Backend, name: string, permits: number, options?: RedisOptions) {
     checkBackend(backend);
@@ -90,8 +91,9 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   /**
    * Waits in the queue for permits.
    *
-   * **Fairness**: strictly first come, first served, for any number of permits. **Cancellation**: by `signal` or
-   * `timeout`, at any time.
+   * **Fairness**: strictly first come, first served, for any number of permits.
+   *
+   * **Cancellation**: by `signal` or `timeout`, at any time.
    *
    * @param options `permits` (default: 1), `signal`, and `timeout` in milliseconds for the whole call.
    * @throws {TimeoutError} when the timeout has passed; `cause` is the connection's error if there is one.
@@ -99,8 +101,17 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * @throws {RedisError} when Redis refuses the command. Without `signal` and `timeout`, also when Redis could not be
    *   reached for one `ttl`.
    * @throws {TypeError} when an option has a wrong type.
-   * @throws {RangeError} when `permits` is not a whole number from 1 to the semaphore's `permits`, or `timeout` is NaN or
-   *   negative.
+   * @throws {RangeError} when `permits` is not a whole number from 1 to the semaphore's `permits`, or `timeout` is NaN
+   *   or negative.
+   *
+   * @example
+   * ```ts
+   * import { memoryBackend, RedisSemaphore } from "@interlock/interlock/redis";
+   *
+   * const seats = new RedisSemaphore(memoryBackend(), "seats", 8);
+   * await using _ = await seats.acquire({ permits: 6, timeout: 1000 });
+   * console.log(await seats.tryAcquire(3)); // undefined
+   * ```
    */
   async acquire(options?: RedisSemaphoreWaitOptions): Promise<Lease> {
     return await acquire(this.#specFor(checkOptions(options, "permits").permits), options);
@@ -109,7 +120,9 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   /**
    * Takes the permits in one round trip if they are free and the queue is empty.
    *
-   * **Fairness**: never overtakes. **Cancellation**: it never waits.
+   * **Fairness**: the call never overtakes a waiter.
+   *
+   * **Cancellation**: none, because the call never waits.
    *
    * @param permits How many. Default: 1.
    * @throws {TypeError} when `permits` is not a number.
@@ -170,8 +183,8 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   }
 
   /**
-   * Revokes all holds and hands off to the next waiters. The holders notice as in {@linkcode RedisLock.forceRelease}. Until then,
-   * only a check of fencing tokens keeps out their writes.
+   * Revokes all holds and hands off to the next waiters. The holders notice as in {@linkcode RedisLock.forceRelease}.
+   * Until then, only a check of fencing tokens keeps out their writes.
    *
    * @returns Whether there was a holder.
    * @throws {RedisError} when Redis refuses the command, or cannot be reached.

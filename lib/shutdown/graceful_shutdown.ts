@@ -43,12 +43,15 @@ import { exposeState } from "../internal/state.ts";
  * that is still alive 5 s later prints the warning `INTERLOCK_STILL_ALIVE`. To cancel one piece of work, use an
  * `AbortController`; to limit concurrency, use {@linkcode Pool}.
  *
- * Limits of the platforms. Deno.serve (2.9) breaks uploads when it stops listening, so its listener is closed only when
- * each upload in progress has arrived, or has its response if it is read as a stream. While uploads keep overlapping,
- * responses are held back for up to a second, so that no client begins another upload. When Deno.serve and Bun.serve
- * stop listening, they close idle connections at once, together with requests on these connections that they have not
- * read. node:http serves all pipelined requests; with Deno.serve and Bun.serve, this depends on the platform. node:http
- * on Bun forgets silent connections instead of closing them.
+ * **Limits of the platforms**:
+ *
+ * - Deno.serve (2.9) breaks uploads when it stops listening, so its listener is closed only when each upload in
+ *   progress has arrived, or has its response if it is read as a stream. While uploads keep overlapping, responses are
+ *   held back for up to a second, so that no client begins another upload.
+ * - When Deno.serve and Bun.serve stop listening, they close idle connections at once, together with requests on these
+ *   connections that they have not read.
+ * - node:http serves all pipelined requests. With Deno.serve and Bun.serve, this depends on the platform.
+ * - node:http on Bun forgets silent connections instead of closing them.
  *
  * Not meant to be extended: wrap it in a class of your own.
  *
@@ -160,7 +163,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    *
    * @param work A promise. The report does not contain its rejection: handle the returned promise. The run-time reports
    * an unhandled rejection only for a function, not for a promise.
-   * @param label Names it in the report if it has to be cut. Default: the function's name.
+   * @param label Names it in the report if it has to be cut. Default: "task".
    * @returns The same promise.
    * @throws {ClosedError} when the drain is over.
    * @throws {TypeError} when `work` is neither a promise nor a function.
@@ -173,6 +176,7 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * @param label Names it in the report if it has to be cut. Default: the function's name.
    * @returns The function's result.
    * @throws {ClosedError} when the drain is over.
+   * @throws {TypeError} when `work` is a generator function.
    *
    * @example
    * ```ts
@@ -227,8 +231,8 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * import { GracefulShutdown } from "@interlock/interlock";
    *
    * const shutdown = new GracefulShutdown();
-   * const handler = shutdown.handler((request) => new Response(new URL(request.url).pathname)); // for Deno.serve(handler)
-   * console.log(await (await handler(new Request("http://localhost/orders"))).text()); // /orders
+   * const handler = shutdown.handler((request) => new Response(request.url)); // for Deno.serve(handler)
+   * console.log(await (await handler(new Request("http://localhost/orders"))).text()); // http://localhost/orders
    * shutdown.request();
    * await shutdown.finished;
    * console.log((await handler(new Request("http://localhost/"))).status); // 503
@@ -243,24 +247,27 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
 
   /**
    * Attaches a server, or a {@linkcode Pool}. The shutdown closes a server's listener first, and its connections after
-   * their last responses.
+   * their last responses. Attaching a server again has no effect. A server that is attached while listeners are being
+   * closed stops listening.
    *
-   * With node:http(s) and node:http2 it counts everything that begins from now on: requests and streams until their
-   * response was sent, upgraded connections (WebSockets) until they are closed. If you do not pass an upgraded
-   * connection to `webSocket()`, it is ended when all other work has ended and it has been silent for a second. HTTP/2
-   * clients get a GOAWAY. With Deno.serve and Bun.serve, {@linkcode GracefulShutdown.handler} counts the requests.
+   * **node:http(s) and node:http2**: the shutdown counts everything that begins from now on: requests and streams until
+   * their response was sent, upgraded connections (WebSockets) until they are closed. If you do not pass an upgraded
+   * connection to {@linkcode GracefulShutdown.webSocket}, it is ended when all other work has ended and it has been
+   * silent for a second. HTTP/2 clients get a GOAWAY. Other servers of the same app, such as those that Fastify makes
+   * for each address of localhost, are attached by their first connection.
    *
-   * A pool is closed when the shutdown begins. Its calls, including queued ones, are work in flight, and so are maps
-   * whose reading has begun. The report's `errors` contain its unobserved failures, as `join()` would throw them. A
-   * forced shutdown cancels the pool with the reason of `forced`.
+   * **Deno.serve and Bun.serve**: {@linkcode GracefulShutdown.handler} counts the requests. Also pass
+   * `signal: shutdown.forced` to Deno.serve, because its server cannot be closed by force in any other way.
    *
-   * @param server Of node:http, node:https, node:http2, Deno.serve or Bun.serve; or a pool. Pass `signal: shutdown.forced` to
-   * Deno.serve too: its server cannot be closed by force in any other way. Attaching a server again has no effect. A
-   * server that is attached while listeners are being closed stops listening. Other servers of the same app, such as
-   * those that Fastify makes for each address of localhost, are attached by their first connection.
+   * **A pool** is closed when the shutdown begins. Its calls, including queued ones, are work in flight, and so are
+   * maps whose reading has begun. The report's `errors` contain its unobserved failures, as {@linkcode Pool.join} would
+   * throw them. A forced shutdown cancels the pool with the reason of `forced`.
+   *
+   * @param server Of node:http, node:https, node:http2, Deno.serve or Bun.serve; or a pool.
    * @param options How requests are named in the report.
    * @returns The same server, or pool.
-   * @throws {TypeError} when `server` is not one of these servers (an app, say), or is attached to another GracefulShutdown.
+   * @throws {TypeError} when `server` is not one of these servers (an app, say), or is attached to another
+   *   GracefulShutdown.
    *
    * @example
    * ```ts

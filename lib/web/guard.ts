@@ -14,7 +14,7 @@ import { LeaseLostError } from "../errors.ts";
 import type { Guard, WaitOptions } from "../types.ts";
 import type { WebLockSpec } from "./options.ts";
 
-/** Proof of one hold, spent once. Another tab or worker can end the hold only by stealing the lock. */
+/** Stands for one hold, and can release it once. Another tab or worker can end the hold only by stealing the lock. */
 export interface WebGuard extends Guard {
   /** Aborts with a {@linkcode LeaseLostError} when the lock is stolen, not when it is released. */
   readonly signal: AbortSignal;
