@@ -8,6 +8,13 @@ import { draw, summary } from "../../lib/dashboard/timeline.ts";
 import { themed } from "./theme.ts";
 
 const scenes: Readonly<Record<string, Scene>> = { ...ownScenes, ...tabScenes };
+/** The groups of choices; a scene that none has does not show, which a test finds. */
+const GROUPS = {
+  "Locks": ["Lock", "TimeoutLock", "RwLock", "KeyedMutex", "lockOnArguments", "acquireAll"],
+  "Limits": ["Semaphore", "BoundedSemaphore", "KeyedSemaphore", "Pool", "RateLimiter", "KeyedRateLimiter"],
+  "Tasks": ["Event", "SetEvent", "Condition", "Barrier", "Queue", "TaskGroup", "SingleFlight", "shareOnArguments"],
+  "Shutdown, tabs": ["GracefulShutdown", "WebLock"],
+};
 const byId = <E extends HTMLElement>(id: string) => document.getElementById(id) as E;
 const chart = byId("chart"), status = byId("status"), waiters = byId("waiters");
 let stage: Stage | undefined;
@@ -80,23 +87,27 @@ function showWaiters(shown: Stage): void {
     button.onclick = () => shown.controllers.get(lane)?.abort();
     waiters.append(button);
   }
-  byId("no-waiters").hidden = waiting.length > 0;
+  byId("cancelling").hidden = waiting.length === 0 || scenes[name]!.cancels === "none";
   if (lostFocus) (waiters.querySelector("button") ?? byId("play")).focus();
 }
 
 /** Another primitive, or other settings. */
 function choose(next: string): void {
   name = next in scenes ? next : "Lock";
-  const { about, code, limit, cancels = "any" } = scenes[name]!;
+  const { about, limit, cancels = "any" } = scenes[name]!;
   byId("about").textContent = about;
-  byId("code").textContent = code;
+  showCode();
   byId("limit-row").hidden = limit === undefined;
   byId("limit-name").textContent = limit ?? "";
-  byId("cancelling").hidden = cancels === "none";
   byId("impatient-row").hidden = cancels !== "any";
   byId<HTMLInputElement>(`choice-${name}`).checked = true;
   history.replaceState(undefined, "", `#${name}`);
   void play();
+}
+
+function showCode(): void {
+  const { code } = scenes[name]!;
+  byId("code").textContent = typeof code === "string" ? code : code(settings());
 }
 
 function save(): void {
@@ -108,7 +119,17 @@ function save(): void {
   URL.revokeObjectURL(link.href);
 }
 
-function addChoice(of: string): void {
+function addGroup(title: string, names: readonly string[]): void {
+  const group = document.createElement("div");
+  const heading = document.createElement("h2");
+  heading.textContent = title;
+  const choices = document.createElement("div");
+  choices.append(...names.filter((one) => one in scenes).map(choice));
+  group.append(heading, choices);
+  byId("choices").append(group);
+}
+
+function choice(of: string): HTMLElement {
   const label = document.createElement("label");
   const input = document.createElement("input");
   Object.assign(input, { type: "radio", name: "primitive", id: `choice-${of}`, value: of });
@@ -116,11 +137,11 @@ function addChoice(of: string): void {
   const text = document.createElement("span");
   text.textContent = of;
   label.append(input, text);
-  byId("choices").append(label);
+  return label;
 }
 
 byId("unbuilt").remove();
-Object.keys(scenes).forEach(addChoice);
+for (const [title, names] of Object.entries(GROUPS)) addGroup(title, names);
 for (const id of ["tasks", "work", "limit", "impatient"]) {
   const input = byId<HTMLInputElement>(id);
   const showValue = () => {
@@ -128,7 +149,10 @@ for (const id of ["tasks", "work", "limit", "impatient"]) {
     if (output !== null) output.textContent = id === "work" ? `${input.value} ms` : input.value;
   };
   showValue();
-  input.oninput = showValue;
+  input.oninput = () => {
+    showValue();
+    showCode();
+  };
   input.onchange = () => void play();
 }
 byId("play").onclick = () => void play();

@@ -30,7 +30,7 @@ import type { Settings, Stage } from "./stage.ts";
 /** The page shows this of a primitive. */
 export interface Scene {
   readonly about: string;
-  readonly code: string;
+  readonly code: string | ((settings: Settings) => string);
   /** The name of its limit, if it has one. */
   readonly limit?: string;
   /** What a dot stands for. */
@@ -83,7 +83,7 @@ export const scenes: Readonly<Record<string, PicturedScene>> = {
   TimeoutLock: {
     about: "A lock whose waiters time out (here after two and a half pieces of work). A holder never expires.",
     caption: "The waits of tasks 5 and 6 time out after 1.5 s",
-    code: "const lock = new TimeoutLock(1500);",
+    code: ({ work }) => `const lock = new TimeoutLock(${2.5 * work});`,
     play(stage) {
       const lock = new TimeoutLock(2.5 * stage.settings.work);
       return stage.each((lane, i) => stage.part(lane, i, (signal, inside) => lock.run(inside, { signal })));
@@ -93,7 +93,7 @@ export const scenes: Readonly<Record<string, PicturedScene>> = {
     about: "At most n at a time. A release grants to the first waiter.",
     caption: "At most two tasks run; task 6 stops waiting",
     picture: { impatient: true },
-    code: "using _ = await semaphore.acquire({ signal });",
+    code: ({ limit }) => `const semaphore = new Semaphore(${limit});\nusing _ = await semaphore.acquire({ signal });`,
     limit: "permits",
     play(stage) {
       const semaphore = new Semaphore(stage.settings.limit);
@@ -105,7 +105,8 @@ export const scenes: Readonly<Record<string, PicturedScene>> = {
   BoundedSemaphore: {
     about: "A semaphore that throws on over-release: the last lane gives back a permit that it never took.",
     caption: "At most two run; a release without a hold throws",
-    code: "seats.release(); // RangeError when nothing was taken",
+    code: ({ limit }) =>
+      `const seats = new BoundedSemaphore(${limit});\nseats.release(); // RangeError when nothing was taken`,
     limit: "permits",
     async play(stage) {
       const seats = new BoundedSemaphore(stage.settings.limit);
@@ -146,7 +147,8 @@ export const scenes: Readonly<Record<string, PicturedScene>> = {
   KeyedSemaphore: {
     about: "At most n at a time for each key.",
     caption: "At most two tasks run for each key",
-    code: 'using _ = await domains.acquire("A", { signal });',
+    code: ({ limit }) =>
+      `const domains = new KeyedSemaphore(${limit});\nusing _ = await domains.acquire("A", { signal });`,
     limit: "permits per key",
     play(stage) {
       const domains = new KeyedSemaphore<string>(stage.settings.limit);
@@ -295,7 +297,7 @@ export const scenes: Readonly<Record<string, PicturedScene>> = {
     about: "Each waits until all parties have arrived; then all of them go on.",
     caption: "Tasks wait until three have arrived, then all run",
     picture: { limit: 3 },
-    code: "const index = await barrier.wait({ signal });",
+    code: ({ limit }) => `const barrier = new Barrier(${limit});\nconst index = await barrier.wait({ signal });`,
     limit: "parties",
     async play(stage) {
       const { limit, tasks } = stage.settings;
@@ -311,7 +313,7 @@ export const scenes: Readonly<Record<string, PicturedScene>> = {
   Queue: {
     about: "Items in order, to one consumer each. While it is full, the producer waits.",
     caption: "The producer waits while the queue is full",
-    code: "await queue.put(item); for await (const item of queue) …",
+    code: ({ limit }) => `const queue = new Queue(${limit});\nawait queue.put(item); for await (const item of queue) …`,
     dots: "put()",
     limit: "capacity",
     async play(stage) {
@@ -366,7 +368,7 @@ export const scenes: Readonly<Record<string, PicturedScene>> = {
   RateLimiter: {
     about: "At most n starts in any window of time (here four pieces of work long). There is nothing to release.",
     caption: "At most two tasks start in any 2.4 s",
-    code: "await rate.acquire({ signal });",
+    code: ({ limit, work }) => `const rate = new RateLimiter(${limit}, ${4 * work});\nawait rate.acquire({ signal });`,
     limit: "starts per window",
     play(stage) {
       const rate = new RateLimiter(stage.settings.limit, 4 * stage.settings.work);
@@ -376,7 +378,8 @@ export const scenes: Readonly<Record<string, PicturedScene>> = {
   KeyedRateLimiter: {
     about: "At most n starts per key in any window of time (here four pieces of work long).",
     caption: "At most two tasks start per key in any 2.4 s",
-    code: 'await requests.acquire("A", { signal });',
+    code: ({ limit, work }) =>
+      `const requests = new KeyedRateLimiter(${limit}, ${4 * work});\nawait requests.acquire("A", { signal });`,
     limit: "starts per key and window",
     play(stage) {
       const requests = new KeyedRateLimiter<string>(stage.settings.limit, 4 * stage.settings.work);
@@ -391,7 +394,7 @@ export const scenes: Readonly<Record<string, PicturedScene>> = {
     about: "Functions run, at most n at a time. Each gets a signal that can cancel it while it runs.",
     caption: "Two slots; task 6 is cancelled while it waits",
     picture: { impatient: true },
-    code: "const result = await pool.run((signal) => work(signal));",
+    code: ({ limit }) => `const pool = new Pool(${limit});\nconst result = await pool.run((signal) => work(signal));`,
     limit: "slots",
     async play(stage) {
       const pool = new Pool(stage.settings.limit);
@@ -402,7 +405,8 @@ export const scenes: Readonly<Record<string, PicturedScene>> = {
   GracefulShutdown: {
     about: "From the signal on, nothing new is accepted; requests in flight are finished within the grace time.",
     caption: "Requests in flight finish; later ones are refused",
-    code: "const report = await shutdown.finished;",
+    code: ({ work }) =>
+      `const shutdown = new GracefulShutdown({ grace: ${3 * work} });\nconst report = await shutdown.finished;`,
     dots: "request()",
     cancels: "none",
     async play(stage) {

@@ -1,6 +1,7 @@
 /** The playground, by mouse and by keyboard. */
 import { readFileSync } from "node:fs";
 import { expect, type Page } from "@playwright/test";
+import { scenes } from "../../docs/playground/scenes.ts";
 import { expectToFit, test } from "./_page.ts";
 
 const ADDRESS = "/playground/index.html";
@@ -18,7 +19,7 @@ test.beforeEach(({ page }) => page.goto(ADDRESS));
 test("every primitive plays to its end, within the window", async ({ page }) => {
   test.setTimeout(240_000);
   const all = await names(page);
-  expect(all.length).toBeGreaterThan(15);
+  expect(all).toEqual(expect.arrayContaining(Object.keys(scenes)));
   for (const name of all) {
     await choose(page, name);
     await setFast(page);
@@ -51,6 +52,12 @@ test("it can be used by keyboard", async ({ page }) => {
   await expect(page.locator("#status")).toContainText("Ended early");
   const focused = "document.activeElement.parentElement.id === 'waiters' || document.activeElement.id === 'play'";
   expect(await page.evaluate(focused), "the focus stays in the row").toBe(true);
+});
+
+test("the code has the numbers of the settings", async ({ page }) => {
+  await choose(page, "RateLimiter");
+  await page.evaluate("document.getElementById('limit').value = 2; document.getElementById('limit').oninput()");
+  await expect(page.locator("#code")).toContainText("new RateLimiter(2, 2400)");
 });
 
 test("every control that is shown has an effect", async ({ page }) => {
