@@ -110,8 +110,8 @@ const DARK = "<style>@media (prefers-color-scheme: dark) { text { fill: #c9d1d9 
 
 /** File names and SVGs. */
 export async function charts(results: Results): Promise<[name: string, svg: string][]> {
-  const nanoseconds = "ns of CPU time to acquire and release, logarithmic; less is better";
-  const microseconds = "µs per lease, logarithmic; less is better";
+  const nanoseconds = "ns of CPU time to acquire and release; logarithmic, less is better";
+  const microseconds = "µs per lease; logarithmic, less is better";
   return [
     ["contention.svg", await svg("100 tasks share one lock", nanoseconds, results, SHARED, 1, [50, 100, 1000, 5000])],
     [
