@@ -40,9 +40,9 @@ export function drawHistogram(title: string, { counts, total }: Histogram): stri
     const texts = `<title>${count}: ${classOf(i)}</title></rect><text x="${x + BAR / 2}" y="${y - 3}">${number}</text>`;
     return `<rect x="${x}" y="${y}" width="${BAR}" height="${height}" rx="2">${texts}`;
   });
-  // Every third class has its lower end below it.
-  const labels = [1, 4, 7, 10].map((i) =>
-    `<text x="${8 + i * (BAR + 2)}" y="${HEIGHT + 20}">${inWords(ENDS[i - 1]!)}</text>`
+  // Each end stands between its two bars; the numbers without a unit are ms.
+  const labels = ENDS.map((end, i) =>
+    `<text x="${7 + (i + 1) * (BAR + 2)}" y="${HEIGHT + 20}">${end > 1 && end < 1000 ? end : inWords(end)}</text>`
   );
   const words = counts.flatMap((count, i) => count > 0 ? [`${count} ${classOf(i)}`] : []).join(", ");
   return `<svg class="histogram" viewBox="0 -10 ${WIDTH} ${HEIGHT + 36}" role="img" aria-label="${title}: ${words}">` +

@@ -11,12 +11,11 @@ export const STYLE = `
   --wait: light-dark(#b36a00, #f0b45a); --bad: light-dark(#b3261e, #ff8a80); --bad-ground: light-dark(#fdf1f0, #2b1c1e);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; color: var(--ink); background: var(--ground);
 }
-* { box-sizing: border-box; }
+* { box-sizing: border-box; } p { margin: 0; }
 body { max-width: 64rem; margin: 0 auto; padding: 1.25rem 1rem 3rem; }
 h1 { margin: 0; font-size: 1.25rem; letter-spacing: -0.01em; }
 h2 { margin: 0 0 .5rem; font-size: 1.05rem; overflow-wrap: anywhere; }
 h3 { margin: 0 0 .25rem; font-size: .8rem; font-weight: 600; color: var(--soft); }
-p { margin: 0; }
 header { display: flex; flex-wrap: wrap; align-items: baseline; gap: .25rem 1.25rem; margin-bottom: 1rem; }
 #numbers { color: var(--soft); font-variant-numeric: tabular-nums; }
 #numbers span + span::before { content: " · "; }

@@ -25,6 +25,8 @@ const RESOLUTION = 100;
 /** One resource, or all resources of one kind, name and key. */
 export class Track {
   readonly label: string;
+  /** When its first event came. */
+  readonly since: number = performance.now();
   readonly waits: Set<ObservedCall> = new Set();
   readonly holds: Set<ObservedCall> = new Set();
   readonly waiting: Histogram = new Histogram();

@@ -12,8 +12,8 @@ import type { PastCall, Track, Tracks } from "./tracks.ts";
 
 /** Maximum number of rows of the table, and of calls shown for a resource. */
 const MOST_ROWS = 15, MOST_CALLS = 8;
-/** The timeline's time from left to right, in ms. */
-const SPAN = 30_000;
+/** The timeline's time from left to right, in ms: from the first event on, within these bounds. */
+const SPAN = 30_000, MINIMUM_SPAN = 5_000;
 
 /** The HTML of each part, by its element id in the page. */
 export type Parts = Readonly<Record<"alerts" | "numbers" | "things" | "detail", string>>;
@@ -126,7 +126,7 @@ function detailHtml(track: Track, now: number, width: number): string {
   const sampled = isSampled ? " Sampled: not every wait and hold below 0.1 s is drawn; the numbers count all." : "";
   const lists = callsHtml("Holders", "held", track.holds, now) + callsHtml("Waiters", "waited", track.waits, now);
   return `<h2>${escape(track.label)}</h2>` + timelineHtml(track, now, width) +
-    `<p class="note">The last ${SPAN / 1000} seconds.${sampled}</p><div class="calls">${lists}</div>` +
+    `<p class="note">At most the last ${SPAN / 1000} seconds.${sampled}</p><div class="calls">${lists}</div>` +
     `<div class="calls"><section><h3>Calls by waiting time</h3>${drawHistogram("Waiting", track.waiting)}</section>` +
     `<section><h3>Calls by holding time</h3>${drawHistogram("Holding", track.holding)}</section></div>`;
 }
@@ -147,12 +147,12 @@ function callsHtml(title: string, verb: string, all: ReadonlySet<ObservedCall>, 
 
 /** Draws holders above waiters, in as few rows as possible. */
 function timelineHtml(track: Track, now: number, width: number): string {
-  const from = now - SPAN;
+  const from = Math.max(now - SPAN, Math.min(now - MINIMUM_SPAN, track.since));
   const open = (state: "waits" | "holds") =>
     [...track[state]].slice(0, MOST_CALLS).map(({ since }) => ({ state, from: since, to: Infinity, hasFailed: false }));
   const spans = [...track.past.filter(({ to }) => to > from), ...open("holds"), ...open("waits")];
   const lanes = [...rowsOf("holds", "holder", spans), ...rowsOf("waits", "waiter", spans)];
-  return `<div class="timeline">${draw({ title: track.label, lanes, from, now, width, span: SPAN })}</div>`;
+  return `<div class="timeline">${draw({ title: track.label, lanes, from, now, width })}</div>`;
 }
 
 function rowsOf(state: PastCall["state"], word: string, all: readonly PastCall[]): Row[] {
