@@ -51,7 +51,7 @@ export class Barrier {
    * Creates a barrier for `parties` calls that wait for each other.
    *
    * @param parties How many calls of `wait` make a round, 1 or more.
-   * @param options Its name.
+   * @param options A name for error messages and diagnostics.
    * @throws {TypeError} when `parties` is not a number, or the name is not a string.
    * @throws {RangeError} when `parties` is not a whole number of 1 or more.
    */

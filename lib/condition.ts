@@ -84,7 +84,7 @@ export class Condition implements Acquirable<Guard> {
    *
    * @param lock The lock that protects the state. Several conditions may share one. Default: a new lock with the same
    * name.
-   * @param options Its name.
+   * @param options A name for error messages and diagnostics.
    * @throws {TypeError} when `lock` is not a {@linkcode Lock}, or the name is not a string.
    */
   constructor(lock?: Lock, options?: NameOptions) {

@@ -46,7 +46,7 @@ export class Event {
   /**
    * Creates an event that is not set.
    *
-   * @param options Its name.
+   * @param options A name for error messages and diagnostics.
    * @throws {TypeError} when the name is not a string.
    */
   constructor(options?: NameOptions) {

@@ -67,7 +67,7 @@ export class KeyedMutex<K = string | number | bigint | symbol> {
   /**
    * Creates a mutex without held keys.
    *
-   * @param options Its name, and how many calls may wait for each key.
+   * @param options A name, and how many calls may wait for each key.
    * @throws {TypeError} when the name is not a string, or `maxWaiting` not a number.
    * @throws {RangeError} when `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
    */

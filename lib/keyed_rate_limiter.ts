@@ -73,7 +73,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    *
    * @param limit Starts of a key in any window, 1 or more.
    * @param interval Length of the window in milliseconds, more than 0.
-   * @param options Its name, its kind, and how many calls may wait for each key.
+   * @param options A name, the kind of limit, and how many calls may wait for each key.
    * @throws {TypeError} when `limit`, `interval` or `maxWaiting` is not a number, or the name is not a string.
    * @throws {RangeError} when `limit` is not a whole number of 1 or more, `interval` is not finite and above 0, or
    *   `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
@@ -83,7 +83,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * Creates a limiter with several budgets for each key, each with a limit and an interval of its own.
    *
    * @param budgets One or more budgets, each with `limit` and `interval` in milliseconds.
-   * @param options Its name, its kind, and how many calls may wait for each key.
+   * @param options A name, the kind of budgets that name none, and how many calls may wait for each key.
    * @throws {TypeError | RangeError} when a budget or option is not allowed, or the list is empty.
    */
   constructor(budgets: readonly RateBudget[], options?: RateOptions);

@@ -73,7 +73,7 @@ export class KeyedSemaphore<K = string | number | bigint | symbol> {
    * Creates a semaphore with `permits` free permits for each key.
    *
    * @param permits The number of permits of each key, 1 or more.
-   * @param options Its name, and how many calls may wait for each key.
+   * @param options A name, and how many calls may wait for each key.
    * @throws {TypeError} when `permits` or `maxWaiting` is not a number, or the name is not a string.
    * @throws {RangeError} when `permits` is not a whole number of 1 or more, or `maxWaiting` neither a whole number of 0
    *   or more nor `Infinity`.

@@ -46,7 +46,7 @@ export class Lock implements Acquirable<Guard> {
   /**
    * Creates an unlocked lock.
    *
-   * @param options Its name, and how many calls may wait.
+   * @param options A name, and how many calls may wait.
    * @throws {TypeError} when the name is not a string, or `maxWaiting` not a number.
    * @throws {RangeError} when `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
    */

@@ -80,7 +80,7 @@ export class Queue<T> implements AsyncIterable<T> {
    * Creates an empty queue of at most `capacity` items.
    *
    * @param capacity The maximum number of items in the queue. Default: Infinity.
-   * @param options Its name.
+   * @param options A name for error messages and diagnostics.
    * @throws {TypeError} when `capacity` is not a number, or the name is not a string.
    * @throws {RangeError} when `capacity` is neither a whole number of 1 or more nor `Infinity`.
    */

@@ -108,7 +108,7 @@ export class RateLimiter {
    *
    * @param limit Starts in any window, 1 or more.
    * @param interval Length of the window in milliseconds, more than 0.
-   * @param options Its name, its kind, and how many calls may wait.
+   * @param options A name, the kind of limit, and how many calls may wait.
    * @throws {TypeError} when `limit`, `interval` or `maxWaiting` is not a number, or the name is not a string.
    * @throws {RangeError} when `limit` is not a whole number of 1 or more, `interval` is not finite and above 0, or
    *   `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
@@ -118,7 +118,7 @@ export class RateLimiter {
    * Creates a limiter with several budgets, each with a limit and an interval of its own.
    *
    * @param budgets One or more budgets, each with `limit` and `interval` in milliseconds.
-   * @param options Its name, its kind, and how many calls may wait.
+   * @param options A name, the kind of budgets that name none, and how many calls may wait.
    * @throws {TypeError | RangeError} when a budget or option is not allowed, or the list is empty.
    */
   constructor(budgets: readonly RateBudget[], options?: RateOptions);

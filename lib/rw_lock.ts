@@ -50,6 +50,17 @@ export interface WriterGuard extends Guard {
    *
    * @returns The guard of the reader side.
    * @throws {NotHeldError} when the guard is not held.
+   *
+   * @example
+   * ```ts
+   * import { RwLock } from "@interlock/interlock";
+   *
+   * const table = new RwLock();
+   * await table.writer.run((writing) => {
+   *   using _reading = writing.downgrade();
+   *   console.log(table.writer.locked, table.reader.locked); // false true
+   * });
+   * ```
    */
   downgrade(): Guard;
 }
@@ -95,7 +106,7 @@ export class RwLock {
   /**
    * Creates a lock without holders.
    *
-   * @param options Its name, and how many calls of both sides together may wait.
+   * @param options A name, and how many calls of both sides together may wait.
    * @throws {TypeError} when the name is not a string, or `maxWaiting` not a number.
    * @throws {RangeError} when `maxWaiting` is neither a whole number of 0 or more nor `Infinity`.
    */

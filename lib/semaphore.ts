@@ -49,7 +49,7 @@ export class Semaphore implements Acquirable<Guard, SemaphoreOptions> {
    * Creates a semaphore with `value` free permits.
    *
    * @param value The initial number of permits, 0 or more.
-   * @param options Its name, and how many calls may wait.
+   * @param options A name, and how many calls may wait.
    * @throws {TypeError} when `value` or `maxWaiting` is not a number, or the name is not a string.
    * @throws {RangeError} when `value` is not a whole number of 0 or more, or `maxWaiting` neither that nor `Infinity`.
    */
@@ -217,7 +217,7 @@ export class BoundedSemaphore extends Semaphore {
    * Creates a semaphore with `limit` free permits. Releasing more than were taken throws.
    *
    * @param limit The number of permits, 1 or more.
-   * @param options Its name, and how many calls may wait.
+   * @param options A name, and how many calls may wait.
    * @throws {TypeError} when `limit` or `maxWaiting` is not a number, or the name is not a string.
    * @throws {RangeError} when `limit` is not a whole number of 1 or more, or `maxWaiting` neither a whole number of 0
    *   or more nor `Infinity`.

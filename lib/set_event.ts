@@ -46,7 +46,7 @@ export class SetEvent<T = unknown> implements Iterable<T> {
    * Creates a set with these members.
    *
    * @param members The initial members. Default: none.
-   * @param options Its name.
+   * @param options A name for error messages and diagnostics.
    * @throws {TypeError} when `members` is not iterable, or the name is not a string.
    */
   constructor(members?: Iterable<T>, options?: NameOptions) {

@@ -56,7 +56,7 @@ export class SingleFlight<K = string | number | bigint | symbol> {
   /**
    * Creates a SingleFlight without runs.
    *
-   * @param options Its name.
+   * @param options A name for error messages and diagnostics.
    * @throws {TypeError} when the name is not a string.
    */
   constructor(options?: NameOptions) {
@@ -89,6 +89,18 @@ export class SingleFlight<K = string | number | bigint | symbol> {
    *
    * @param key The key.
    * @throws {TypeError} when `key` is undefined or a function.
+   *
+   * @example
+   * ```ts
+   * import { SingleFlight } from "@interlock/interlock";
+   *
+   * const users = new SingleFlight<number>();
+   * let queries = 0;
+   * const load = () => users.run(1, () => ++queries);
+   * const before = load();
+   * users.forget(1); // the user has changed
+   * console.log(await Promise.all([before, load()])); // [ 1, 2 ]
+   * ```
    */
   forget(key: K): void {
     checkKey(key);

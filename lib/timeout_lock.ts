@@ -33,7 +33,7 @@ export class TimeoutLock extends Lock {
    * Creates an unlocked lock with a default time-out.
    *
    * @param timeout Milliseconds after which `acquire` and `run` time out. `Infinity`: never.
-   * @param options Its name, and how many calls may wait.
+   * @param options A name, and how many calls may wait.
    * @throws {TypeError} when `timeout` or `maxWaiting` is not a number, or the name is not a string.
    * @throws {RangeError} when `timeout` is NaN or negative, or `maxWaiting` neither a whole number of 0 or more nor
    *   `Infinity`.

@@ -59,6 +59,9 @@ export interface Acquirable<
    * Waits in a queue, first come, first served, and resolves to the guard or lease.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
+   * @throws {TimeoutError} when the timeout has passed.
+   * @throws {signal.reason} when the signal aborts.
+   * @throws The other errors of the class, such as `ClosedError` or `RedisError`.
    */
   acquire(options?: O): Promise<G>;
   /** Tries once, without waiting and without overtaking a waiter. */
@@ -67,7 +70,8 @@ export interface Acquirable<
    * Calls `fn` while holding the lock, and releases it when `fn` has ended, even with an error.
    *
    * @param fn Called with the guard or lease.
-   * @param options As for `acquire`; they bound the wait, not `fn`.
+   * @param options As for {@linkcode Acquirable.acquire}; they bound the wait, not `fn`.
+   * @throws The errors of {@linkcode Acquirable.acquire} and of `fn`.
    */
   run<T>(fn: (guard: G) => T | PromiseLike<T>, options?: O): Promise<T>;
 }

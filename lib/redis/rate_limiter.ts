@@ -100,6 +100,8 @@ export class RedisRateLimiter {
    * Creates a handle of a limiter with several budgets: a call starts when all of them allow it, and takes from all
    * atomically on the server.
    *
+   * @param backend A client, through an adapter such as `nodeRedis(client)`.
+   * @param name Any text that is not empty. A name means the same limits for all callers with the same `prefix`.
    * @param budgets One or more, each with `limit`, `interval` in milliseconds and optionally a `kind`.
    * @param options Where keys live, and the kind of budgets that name none.
    * @throws {TypeError} when `backend` is a client without an adapter, or another argument or option has a wrong type.

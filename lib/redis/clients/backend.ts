@@ -34,6 +34,7 @@ export interface Backend {
    * to a function that ends the subscription. It may be called again for a channel before an earlier call has resolved;
    * ending the earlier subscription must not end the later one. Without this member, waiters rely on heartbeats alone.
    *
+   * @param channel The name of the channel.
    * @param onMessage Called with every message.
    * @param onGap Called whenever listening has resumed and messages may have been missed.
    * @param onEnd Called when this subscription has ended for good, so that a new one begins.
