@@ -113,7 +113,7 @@ export async function charts(results: Results): Promise<[name: string, svg: stri
   const nanoseconds = "ns of CPU time to acquire and release; logarithmic, less is better";
   const microseconds = "µs per lease; logarithmic, less is better";
   return [
-    ["contention.svg", await svg("100 tasks share one lock", nanoseconds, results, SHARED, 1, [50, 100, 1000, 5000])],
+    ["contention.svg", await svg("100 tasks share one lock", nanoseconds, results, SHARED, 1, [50, 100, 1000, 3000])],
     [
       "hand-over.svg",
       await svg("10 tasks share a Redis lock", microseconds, results, HAND_OVER, 1e3, [100, 1000, 10_000, 100_000]),
@@ -200,8 +200,8 @@ function chart(
           encoding: { color: { condition: { test: `datum.contender === "${OURS}"`, value: BLUE }, value: GREY } },
         },
         {
-          mark: { type: "text", align: "left", dx: 10, color: TEXT, fontSize: 14 },
-          encoding: { text: { field: "value", format: ",.0f" } },
+          mark: { type: "text", align: "right", color: TEXT, fontSize: 14 },
+          encoding: { x: { value: 280 }, text: { field: "value", format: ",.0f" } }, // a column beside the dots
         },
       ],
     },
