@@ -83,11 +83,15 @@ export interface GuardGroup<G extends readonly AnyGuard[]> extends AsyncDisposab
  * const balances = new Map([["ada", 100], ["bob", 0]]);
  *
  * async function transfer(from: string, to: string, amount: number) {
- *   await using _ = await acquireAll([accounts.at(from), accounts.at(to)], { timeout: 1000 });
+ *   const both = [accounts.at(from), accounts.at(to)];
+ *   await using _ = await acquireAll(both, { timeout: 1000 });
  *   balances.set(from, balances.get(from)! - amount);
  *   balances.set(to, balances.get(to)! + amount);
  * }
- * await Promise.all([transfer("ada", "bob", 30), transfer("bob", "ada", 10)]);
+ * await Promise.all([
+ *   transfer("ada", "bob", 30),
+ *   transfer("bob", "ada", 10),
+ * ]);
  * console.log([...balances.values()]); // [ 80, 20 ]
  * ```
  */

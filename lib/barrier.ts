@@ -109,7 +109,8 @@ export class Barrier {
    *   await phase.wait(); // until both have added their part
    *   return parts.join();
    * };
-   * console.log(await Promise.all([worker("a"), worker("b")])); // [ 'a,b', 'a,b' ]
+   * const both = await Promise.all([worker("a"), worker("b")]);
+   * console.log(both); // [ 'a,b', 'a,b' ]
    * ```
    */
   wait(options?: WaitOptions): Promise<number> {

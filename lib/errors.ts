@@ -53,7 +53,9 @@ nameError(ClosedError, "ClosedError");
  *
  * const lock = new Lock({ maxWaiting: 0 });
  * using _ = await lock.acquire();
- * const status = await lock.run(() => 200).catch((error) => error instanceof QueueFullError ? 503 : 500);
+ * const status = await lock.run(() => 200).catch((error) =>
+ *   error instanceof QueueFullError ? 503 : 500
+ * );
  * console.log(status); // 503
  * ```
  */

@@ -106,7 +106,9 @@ export class Event {
    * import { Event } from "@interlock/interlock";
    *
    * const ready = new Event();
-   * await ready.wait({ timeout: 5 }).catch((error) => console.log(error.name)); // TimeoutError
+   * await ready.wait({ timeout: 5 }).catch(({ name }) => {
+   *   console.log(name); // TimeoutError
+   * });
    * ready.set();
    * await ready.wait(); // resolves at once
    * ```

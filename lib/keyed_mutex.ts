@@ -51,7 +51,8 @@ export interface KeyedLock extends Acquirable<Guard> {
  * const users = new KeyedMutex<number>();
  * const order = (user: number, id: number) =>
  *   users.run(user, () => console.log(`user ${user}: order ${id}`));
- * await Promise.all([order(1, 101), order(1, 102), order(2, 201)]); // 101 before 102, 201 waits for neither
+ * // 101 runs before 102; 201 waits for neither:
+ * await Promise.all([order(1, 101), order(1, 102), order(2, 201)]);
  * console.log(users.size); // 0
  * ```
  */

@@ -48,9 +48,11 @@ export interface KeyedRateLimiterBudget<K> {
  * ```ts
  * import { KeyedRateLimiter } from "@interlock/interlock";
  *
- * const users = new KeyedRateLimiter<string>(2, 60_000); // at most 2 requests of a user in any minute
- * console.log(users.tryAcquire("ada"), users.tryAcquire("ada"), users.tryAcquire("ada")); // true true false
- * console.log(users.tryAcquire("alan"), users.retryAfter("ada") > 59_000); // true true
+ * // At most 2 requests of a user in any minute:
+ * const users = new KeyedRateLimiter<string>(2, 60_000);
+ * console.log(users.tryAcquire("ada"), users.tryAcquire("ada")); // true true
+ * console.log(users.tryAcquire("ada"), users.tryAcquire("alan")); // false true
+ * console.log(users.retryAfter("ada") > 59_000); // true
  * ```
  */
 export class KeyedRateLimiter<K = string | number | bigint | symbol> {

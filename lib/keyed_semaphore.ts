@@ -54,8 +54,11 @@ export interface KeyedPermits extends Acquirable<Guard, SemaphoreOptions> {
  * ```ts
  * import { KeyedSemaphore } from "@interlock/interlock";
  *
- * const hosts = new KeyedSemaphore<string>(2); // at most 2 requests to each host at a time
- * await hosts.run("example.org", () => console.log(hosts.value("example.org"))); // 1
+ * // At most 2 requests to each host at a time:
+ * const hosts = new KeyedSemaphore<string>(2);
+ * await hosts.run("example.org", () => {
+ *   console.log(hosts.value("example.org")); // 1
+ * });
  * console.log(hosts.size); // 0
  * ```
  */

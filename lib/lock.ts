@@ -130,7 +130,7 @@ export class Lock implements Acquirable<Guard> {
    * const add = (n: number) =>
    *   lock.run(async () => {
    *     const before = total;
-   *     await Promise.resolve(); // other calls run meanwhile, and wait for the lock
+   *     await Promise.resolve(); // other calls wait for the lock meanwhile
    *     total = before + n;
    *   });
    * await Promise.all([add(1), add(2)]);
@@ -153,8 +153,12 @@ export class Lock implements Acquirable<Guard> {
    * import { Lock } from "@interlock/interlock";
    *
    * const lock = new Lock();
-   * const save = lock.wrap(async (text: string) => await Promise.resolve(`saved ${text}`)); // one call at a time
-   * console.log(await Promise.all([save("a"), save("b")])); // [ 'saved a', 'saved b' ]
+   * const save = lock.wrap(async (text: string) => { // one call at a time
+   *   await Promise.resolve();
+   *   return `saved ${text}`;
+   * });
+   * const results = await Promise.all([save("a"), save("b")]);
+   * console.log(results); // [ 'saved a', 'saved b' ]
    * ```
    */
   wrap<This, A extends unknown[], R>(

@@ -45,13 +45,15 @@ const DONE = Promise.resolve();
  * ```ts
  * import { Queue } from "@interlock/interlock";
  *
- * const lines = new Queue<string>(100); // at most 100 lines that no consumer has read yet
+ * const lines = new Queue<string>(100); // holds at most 100 lines
  * const produce = async () => {
  *   for (const line of ["one", "two", "three"]) await lines.put(line);
  *   lines.close();
  * };
  * produce();
- * for await (const line of lines) console.log(line); // one, then two, then three
+ * for await (const line of lines) {
+ *   console.log(line); // one, then two, then three
+ * }
  * console.log(lines.size, lines.closed); // 0 true
  * ```
  */
@@ -317,9 +319,13 @@ export class Queue<T> implements AsyncIterable<T> {
    *     await lines.put("one", { signal });
    *     throw new Error("the file is gone");
    *   });
-   *   for await (const line of lines.values({ signal: group.signal })) console.log(line); // one
+   *   for await (const line of lines.values({ signal: group.signal })) {
+   *     console.log(line); // one
+   *   }
    * });
-   * await copying.catch((error) => console.log(error.message)); // the file is gone
+   * await copying.catch(({ message }) => {
+   *   console.log(message); // the file is gone
+   * });
    * ```
    */
   values(options?: WaitOptions): AsyncIterableIterator<T, undefined> {

@@ -79,7 +79,7 @@ export interface RateLimiterBudget {
  * ```ts
  * import { RateLimiter } from "@interlock/interlock";
  *
- * const api = new RateLimiter(100, 60_000); // at most 100 requests in any minute
+ * const api = new RateLimiter(100, 60_000); // at most 100 in any minute
  * await api.acquire({ timeout: 5000 });
  * console.log(api.tryAcquire(99), api.tryAcquire()); // true false
  * ```
@@ -88,10 +88,14 @@ export interface RateLimiterBudget {
  * ```ts
  * import { RateLimiter } from "@interlock/interlock";
  *
- * const model = new RateLimiter([{ limit: 50, interval: 60_000 }, { limit: 30_000, interval: 60_000 }]);
- * await model.acquire({ permits: [1, 1200] }); // one request, with an estimate of its tokens
+ * const model = new RateLimiter([
+ *   { limit: 50, interval: 60_000 }, // requests
+ *   { limit: 30_000, interval: 60_000 }, // tokens
+ * ]);
+ * await model.acquire({ permits: [1, 1200] }); // an estimate
  * model.reward([0, 300]); // it needed 900
- * console.log(model.budgets.map(({ remaining }) => remaining)); // [ 49, 29100 ]
+ * const left = model.budgets.map(({ remaining }) => remaining);
+ * console.log(left); // [ 49, 29100 ]
  * ```
  */
 export class RateLimiter {

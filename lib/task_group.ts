@@ -211,7 +211,9 @@ export class TaskGroup implements AsyncDisposable {
    * import { TaskGroup } from "@interlock/interlock";
    *
    * await using group = new TaskGroup({ limit: 2 });
-   * const lengths = ["/a", "/bb", "/ccc"].map((path) => group.run(() => path.length));
+   * const lengths = ["/a", "/bb", "/ccc"].map((path) =>
+   *   group.run(() => path.length)
+   * );
    * console.log(group.active, group.waiting); // 2 1
    * await group.join(); // throws if a task has failed
    * console.log(await Promise.all(lengths)); // [ 2, 3, 4 ]

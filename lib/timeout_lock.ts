@@ -23,7 +23,9 @@ import type { Guard, MaxWaitingOptions, WaitOptions } from "./types.ts";
  *
  * const lock = new TimeoutLock(20);
  * using _ = await lock.acquire();
- * await lock.acquire().catch((error) => console.log(error instanceof TimeoutError)); // true
+ * await lock.acquire().catch((error) => {
+ *   console.log(error instanceof TimeoutError); // true
+ * });
  * ```
  */
 export class TimeoutLock extends Lock {

@@ -41,10 +41,10 @@ function withoutNoise(page: string): string {
     .replace(/^# (interlock|redis|web|diagnostics|dashboard)$/m, (_, name) => `# ${entryOf(name)}`)
     .replace(/^# (\w*Error)\n[^]*/, (error) => error.replace(/^## Constructors\n[^]*?(?=^## |$(?![^]))/m, ""))
     .replace("## Constructors\n\n### Constructor\n", "## Constructor\n")
-    .replace(/^## Accessors\n[^]*?(?=^## )/m, (accessors) => accessors.replace(/^##### /gm, "#### "))
     .replace(/^#### Get Signature\n\n/gm, "")
     .replace(/^#### Set Signature\n\n(```[^]*?```)\n[^]*?##### Returns\n\n`void`\n/gm, "$1\n")
     .replace(/(```ts\nget .*\n)(```\n(?:(?!^### )[^])*?\n)```ts\n(set .*\n)```\n/gm, "$1$3$2")
+    .replace(/^## Accessors\n[^]*?(?=^## )/m, (accessors) => accessors.replace(/^##### /gm, "#### "))
     .replace(/^#+ Returns\n\n(?!.*\]\().+\n+(?=#|\*\*\*|$(?![^]))/gm, "") // a type that the code states, too
     .replace(/^function acquireAll.*/m, (code) => code.replace("[L]", "[...L]")) // the theme loses the dots of a tuple
     .replace("readonly \\[`L`\\]", "readonly \\[...`L`\\]")

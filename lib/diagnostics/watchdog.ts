@@ -72,9 +72,13 @@ export interface Watchdog extends Disposable {
  * import { Lock } from "@interlock/interlock";
  * import { watchdog } from "@interlock/interlock/diagnostics";
  *
- * using _watching = watchdog({ self: 50, report: (_, finding) => console.log(finding.kind) }); // self
+ * using _watching = watchdog({
+ *   self: 50,
+ *   report: (_, { kind }) => console.log(kind), // self
+ * });
  * const lock = new Lock({ name: "orders" });
- * await lock.run(() => lock.run(() => {}, { timeout: 200 })).catch((error) => console.log(error.name)); // TimeoutError
+ * const hanging = lock.run(() => lock.run(() => {}, { timeout: 200 }));
+ * await hanging.catch(({ name }) => console.log(name)); // TimeoutError
  * ```
  */
 export function watchdog(options: WatchdogOptions = {}): Watchdog {

@@ -78,10 +78,13 @@ const NEXT_TURN: Promise<void> = /* @__PURE__ */ Promise.resolve();
  *
  * await using pool = new Pool(2);
  * const double = async (n: number) => await Promise.resolve(2 * n);
- * for await (const n of pool.map([1, 2, 3], double)) console.log(n); // 2, then 4, then 6
+ * for await (const n of pool.map([1, 2, 3], double)) {
+ *   console.log(n); // 2, then 4, then 6
+ * }
  * console.log(await pool.map([1, 2, 3], double).toArray()); // [ 2, 4, 6 ]
  * console.log(await pool.run(() => double(4))); // 8
- * const task = await pool.createTask(() => double(5)); // waits while the pool is full
+ * // Waits while the pool is full:
+ * const task = await pool.createTask(() => double(5));
  * console.log(await task.result); // 10
  * ```
  */
@@ -109,7 +112,8 @@ export class Pool implements AsyncDisposable {
    * ```ts
    * import { Pool, RateLimiter } from "@interlock/interlock";
    *
-   * await using pool = new Pool(5, { name: "api", rate: new RateLimiter(100, 60_000) });
+   * const rate = new RateLimiter(100, 60_000);
+   * await using pool = new Pool(5, { name: "api", rate });
    * console.log(await pool.run(() => "called")); // called
    * ```
    */
@@ -158,9 +162,11 @@ export class Pool implements AsyncDisposable {
    *   if (path === "/b") throw new Error("not found");
    *   return await Promise.resolve(`page ${path}`);
    * };
-   * console.log(await Pool.map(["/a", "/c"], 2, load)); // [ 'page /a', 'page /c' ]
+   * const pages = await Pool.map(["/a", "/c"], 2, load);
+   * console.log(pages); // [ 'page /a', 'page /c' ]
    * const results = await Pool.map(["/a", "/b"], 2, load, { settled: true });
-   * console.log(results.map(({ status }) => status)); // [ 'fulfilled', 'rejected' ]
+   * const statuses = results.map(({ status }) => status);
+   * console.log(statuses); // [ 'fulfilled', 'rejected' ]
    * ```
    */
   static async map<T, R, S extends boolean = false>(
@@ -238,7 +244,8 @@ export class Pool implements AsyncDisposable {
    *
    * await using pool = new Pool(1);
    * const first = await pool.createTask(() => Promise.resolve("page 1"));
-   * const second = await pool.createTask(() => Promise.resolve("page 2")); // waits for the slot
+   * // Waits for the slot:
+   * const second = await pool.createTask(() => Promise.resolve("page 2"));
    * console.log(first.status); // fulfilled
    * console.log(await first.result, await second.result); // page 1 page 2
    * ```
@@ -300,8 +307,12 @@ export class Pool implements AsyncDisposable {
    * ```ts
    * import { Pool } from "@interlock/interlock";
    *
-   * const get = new Pool(2).wrap(async (url: string) => await Promise.resolve(`page ${url}`)); // as wrap(fetch)
-   * console.log(await Promise.all(["/a", "/b", "/c"].map((url) => get(url)))); // [ 'page /a', 'page /b', 'page /c' ]
+   * const get = new Pool(2).wrap(async (url: string) => { // as wrap(fetch)
+   *   await Promise.resolve();
+   *   return `page ${url}`;
+   * });
+   * const pages = await Promise.all(["/a", "/b"].map((url) => get(url)));
+   * console.log(pages); // [ 'page /a', 'page /b' ]
    * ```
    */
   wrap<This, A extends unknown[], R>(
@@ -374,7 +385,8 @@ export class Pool implements AsyncDisposable {
    * import { Pool } from "@interlock/interlock";
    *
    * await using pool = new Pool(8);
-   * const lengths = await pool.map(["a", "bb", "ccc"], (word) => word.length).toArray();
+   * const words = ["a", "bb", "ccc"];
+   * const lengths = await pool.map(words, (word) => word.length).toArray();
    * console.log(lengths); // [ 1, 2, 3 ]
    * ```
    */
@@ -420,7 +432,9 @@ export class Pool implements AsyncDisposable {
    *     if (name === "a") throw new Error("the disk is full");
    *   });
    * }
-   * await pool.join().catch((error) => console.log(error.message)); // the disk is full
+   * await pool.join().catch(({ message }) => {
+   *   console.log(message); // the disk is full
+   * });
    * ```
    */
   async join(options?: WaitOptions): Promise<void> {

@@ -33,7 +33,8 @@ import { type ResourceSpec, type Setup, setupOf, specOf } from "./resource_spec.
  * import { nodeRedis, RedisKeyedMutex } from "@interlock/interlock/redis";
  * import { createClient } from "redis";
  *
- * const client = createClient({ url: "redis://127.0.0.1:6379" }); // connect it before use
+ * // Connect it before use:
+ * const client = createClient({ url: "redis://127.0.0.1:6379" });
  * const users = new RedisKeyedMutex(nodeRedis(client), { prefix: "shop:" });
  *
  * export async function order(user: string, place: () => Promise<void>) {

@@ -52,7 +52,8 @@ export interface Lease extends AsyncDisposable {
    * ```ts
    * import { memoryBackend, RedisLock } from "@interlock/interlock/redis";
    *
-   * const orders = new RedisLock(memoryBackend(), "orders", { ttl: 1000, renew: false });
+   * const options = { ttl: 1000, renew: false };
+   * const orders = new RedisLock(memoryBackend(), "orders", options);
    * await using lease = await orders.acquire();
    * await lease.extend(60_000); // the next step takes longer
    * console.log(lease.expiresAt - Date.now() > 50_000); // true

@@ -37,11 +37,17 @@ import { type ResourceSpec, setupOf, specOf } from "./resource_spec.ts";
  * import { nodeRedis, RedisLock } from "@interlock/interlock/redis";
  * import { createClient } from "redis";
  *
- * const client = createClient({ url: "redis://127.0.0.1:6379" }); // connect it before use
+ * // Connect it before use:
+ * const client = createClient({ url: "redis://127.0.0.1:6379" });
  * const orders = new RedisLock(nodeRedis(client), "orders");
  *
- * export async function ship(send: (fencingToken: number, signal: AbortSignal) => Promise<void>) {
- *   await orders.run((lease) => send(lease.fencingToken, lease.signal), { timeout: 5000 });
+ * type Send = (fencingToken: number, signal: AbortSignal) => Promise<void>;
+ *
+ * export async function ship(send: Send) {
+ *   await orders.run(
+ *     ({ fencingToken, signal }) => send(fencingToken, signal),
+ *     { timeout: 5000 },
+ *   );
  * }
  * ```
  */
@@ -116,9 +122,10 @@ export class RedisLock implements RedisAcquirable {
    * ```ts
    * import { memoryBackend, RedisLock } from "@interlock/interlock/redis";
    *
-   * const backend = memoryBackend(); // two processes would share a Redis server
+   * const backend = memoryBackend(); // in place of a Redis server
    * const first = await new RedisLock(backend, "report").acquire();
-   * await using second = await new RedisLock(backend, "report").adopt(first.id);
+   * const worker = new RedisLock(backend, "report");
+   * await using second = await worker.adopt(first.id);
    * console.log(second?.fencingToken === first.fencingToken); // true
    * console.log(await first.verify(), second?.held); // false true
    * ```
@@ -163,10 +170,12 @@ export class RedisLock implements RedisAcquirable {
    * ```ts
    * import { memoryBackend, RedisLock } from "@interlock/interlock/redis";
    *
-   * const orders = new RedisLock(memoryBackend(), "orders", { owner: "worker 1" });
+   * const options = { owner: "worker 1" };
+   * const orders = new RedisLock(memoryBackend(), "orders", options);
    * await using lease = await orders.acquire();
    * const { holders, waiting } = await orders.inspect();
-   * console.log(holders[0]?.owner, holders[0]?.id === lease.id, waiting); // worker 1 true 0
+   * console.log(holders[0]?.owner, waiting); // worker 1 0
+   * console.log(holders[0]?.id === lease.id); // true
    * ```
    */
   inspect(): Promise<Inspection> {

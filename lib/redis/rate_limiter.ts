@@ -60,8 +60,10 @@ const MOST_COUNTED = 2 ** 40;
  * ```ts
  * import { memoryBackend, RedisRateLimiter } from "@interlock/interlock/redis";
  *
- * const backend = memoryBackend(); // or nodeRedis(client), and all processes share the limit
- * const api = new RedisRateLimiter(backend, "crawl", 2, 1000).at("example.com");
+ * // With nodeRedis(client), all processes share the limit.
+ * const backend = memoryBackend();
+ * const crawl = new RedisRateLimiter(backend, "crawl", 2, 1000);
+ * const api = crawl.at("example.com");
  * console.log(await api.tryAcquire(), await api.tryAcquire(2)); // true false
  * await api.acquire({ timeout: 5000 });
  * ```

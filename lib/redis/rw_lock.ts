@@ -34,11 +34,14 @@ export const EVERYTHING = 1_000_000_000;
  * import { nodeRedis, RedisRwLock } from "@interlock/interlock/redis";
  * import { createClient } from "redis";
  *
- * const client = createClient({ url: "redis://127.0.0.1:6379" }); // connect it before use
+ * // Connect it before use:
+ * const client = createClient({ url: "redis://127.0.0.1:6379" });
  * const config = new RedisRwLock(nodeRedis(client), "config");
  *
- * export const read = (load: () => Promise<string>) => config.reader.run(load, { timeout: 5000 });
- * export const write = (save: () => Promise<void>) => config.writer.run(save, { timeout: 5000 });
+ * export const read = (load: () => Promise<string>) =>
+ *   config.reader.run(load, { timeout: 5000 });
+ * export const write = (save: () => Promise<void>) =>
+ *   config.writer.run(save, { timeout: 5000 });
  * ```
  */
 export class RedisRwLock {

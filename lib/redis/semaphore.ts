@@ -41,11 +41,15 @@ export interface RedisSemaphoreWaitOptions extends WaitOptions {
  * import { nodeRedis, RedisSemaphore } from "@interlock/interlock/redis";
  * import { createClient } from "redis";
  *
- * const client = createClient({ url: "redis://127.0.0.1:6379" }); // connect it before use
+ * // Connect it before use:
+ * const client = createClient({ url: "redis://127.0.0.1:6379" });
  * const crawlers = new RedisSemaphore(nodeRedis(client), "details", 3);
  *
  * export async function crawl(url: string) {
- *   return await crawlers.run((lease) => fetch(url, { signal: lease.signal }), { timeout: 60_000 });
+ *   return await crawlers.run(
+ *     ({ signal }) => fetch(url, { signal }),
+ *     { timeout: 60_000 },
+ *   );
  * }
  * ```
  */

@@ -39,7 +39,7 @@ import { exposeState } from "../internal/state.ts";
  * After `grace` ms, or at a second OS signal, the shutdown is forced: `forced` aborts, and all work in flight is cut.
  * `debounce` distinguishes the second signal from an echo of the first. A third signal has the system's default effect.
  *
- * It never exits the process: call `process.exit(ok ? 0 : 1)` after {@linkcode GracefulShutdown.finished}. A process
+ * The shutdown never exits the process: call `process.exit(ok ? 0 : 1)` after {@linkcode GracefulShutdown.finished}. A process
  * that is still alive 5 s later prints the warning `INTERLOCK_STILL_ALIVE`. To cancel one piece of work, use an
  * `AbortController`; to limit concurrency, use {@linkcode Pool}.
  *
@@ -61,7 +61,8 @@ import { exposeState } from "../internal/state.ts";
  *
  * const shutdown = new GracefulShutdown({ grace: 10_000 });
  * const answer = shutdown.handler(() => new Response("hello"));
- * console.log((await answer(new Request("http://localhost/"))).status); // 200
+ * const { status } = await answer(new Request("http://localhost/"));
+ * console.log(status); // 200
  *
  * shutdown.defer(() => console.log("closing the database"));
  * shutdown.request("done");
@@ -231,11 +232,14 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * import { GracefulShutdown } from "@interlock/interlock";
    *
    * const shutdown = new GracefulShutdown();
-   * const handler = shutdown.handler((request) => new Response(request.url)); // for Deno.serve(handler)
-   * console.log(await (await handler(new Request("http://localhost/orders"))).text()); // http://localhost/orders
+   * // For Deno.serve(handler):
+   * const handler = shutdown.handler(() => new Response("hello"));
+   * const served = await handler(new Request("http://localhost/"));
+   * console.log(served.status, await served.text()); // 200 hello
    * shutdown.request();
    * await shutdown.finished;
-   * console.log((await handler(new Request("http://localhost/"))).status); // 503
+   * const refused = await handler(new Request("http://localhost/"));
+   * console.log(refused.status); // 503
    * ```
    */
   handler<A extends unknown[], R>(
@@ -275,10 +279,12 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * import { createServer } from "node:http";
    *
    * const shutdown = new GracefulShutdown();
-   * const server = shutdown.attach(createServer((_, response) => response.end("hello")));
-   * await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+   * const server = createServer((_, response) => response.end("hello"));
+   * shutdown.attach(server);
+   * await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
    * shutdown.request(); // as SIGTERM does
-   * console.log((await shutdown.finished).ok, server.listening); // true false
+   * const { ok } = await shutdown.finished;
+   * console.log(ok, server.listening); // true false
    * ```
    */
   attach<S extends ServerLike | PoolLike>(server: S, options?: AttachOptions): S {
@@ -313,7 +319,8 @@ export class GracefulShutdown implements Disposable, AsyncDisposable {
    * import { GracefulShutdown } from "@interlock/interlock";
    *
    * const shutdown = new GracefulShutdown();
-   * const socket = Object.assign(new EventTarget(), { // in place of the WebSocket of a client
+   * // In place of the WebSocket of a client:
+   * const socket = Object.assign(new EventTarget(), {
    *   close(code?: number) {
    *     console.log(code); // 1001
    *     socket.dispatchEvent(new Event("close"));

@@ -26,7 +26,11 @@ import { checkWebName, readLocks, specOf, type WebLockMode, type WebLockOptions,
  * import { WebLock } from "@interlock/interlock/web";
  *
  * const refresh = new WebLock("token refresh");
- * const token = await refresh.run(async ({ signal }) => await Promise.resolve(signal.aborted ? "" : "new token"));
+ * const token = await refresh.run(async ({ signal }) => {
+ *   await Promise.resolve();
+ *   signal.throwIfAborted(); // as fetch(url, { signal }) does
+ *   return "new token";
+ * });
  * console.log(token); // new token
  * ```
  */

@@ -49,7 +49,8 @@ interface Client extends Emitter {
  * import { nodeRedis, RedisLock } from "@interlock/interlock/redis";
  * import { createClient } from "redis";
  *
- * const client = createClient({ url: "redis://127.0.0.1:6379" }); // connect it before use
+ * // Connect it before use:
+ * const client = createClient({ url: "redis://127.0.0.1:6379" });
  * export const lock = new RedisLock(nodeRedis(client), "orders");
  * ```
  */
