@@ -121,6 +121,7 @@ export class SingleFlight<K = string | number | bigint | symbol> {
    * @param key The key of the run.
    * @param fn The function to call, with a signal; it may be synchronous.
    * @param options When to stop waiting; `timeout` in milliseconds. With 0, `fn` is not called.
+   * @throws The error of the function that runs for `key`.
    * @throws {TimeoutError} when the timeout has passed.
    * @throws {signal.reason} when the signal aborts.
    * @throws {TypeError} when `key` is undefined or a function, `fn` is not a function, or an option has a wrong type.

@@ -116,7 +116,9 @@ export class TaskGroup implements AsyncDisposable {
    *
    * @param fn The function that runs tasks in the group; it may be synchronous.
    * @param options How many tasks run at a time, a signal that aborts all of them, and a name.
-   * @throws {AggregateError} when several tasks have failed.
+   * @throws The error of `fn` or of a task, when there is only one.
+   * @throws {AggregateError} when there are several errors.
+   * @throws {signal.reason} when the option `signal` aborts.
    * @throws {TypeError} when `fn` is not a function, or an option has a wrong type.
    * @throws {RangeError} when `limit` is neither a whole number of 1 or more nor `Infinity`.
    *
@@ -203,6 +205,7 @@ export class TaskGroup implements AsyncDisposable {
    * `fn` is not called.
    *
    * @param fn The function to run; it gets the group's signal, and may be synchronous.
+   * @throws The error of `fn`, or the reason of {@linkcode TaskGroup.signal} when it aborts before `fn` has started.
    * @throws {ClosedError} when the group has ended.
    * @throws {TypeError} when `fn` is not a function.
    *
@@ -267,6 +270,8 @@ export class TaskGroup implements AsyncDisposable {
    * **Cancellation**: on abort or time-out the waiter leaves in O(1), nothing is stopped, and no failure is lost.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
+   * @throws The failure, when a single task has failed; or the reason of the option `signal` when it has aborted the
+   *   group.
    * @throws {AggregateError} when several tasks have failed.
    * @throws {TimeoutError} when the timeout has passed.
    * @throws {signal.reason} when the signal aborts.

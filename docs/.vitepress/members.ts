@@ -95,5 +95,5 @@ function withMembers(page: string): string {
 /** The first sentence about a member. */
 function purpose(body: string): string {
   const [text = ""] = body.replace(/^#### .*$/gm, "").replace(/```[^]*?```/g, "").trim().split("\n\n");
-  return /^[^]*?[.:](?=\s|$)/.exec(text)?.[0].replaceAll("\n", " ").replace(/:$/, ".") ?? text;
+  return /^(?:`[^`]*`|[^`])*?[.:](?=\s|$)/.exec(text)?.[0].replaceAll("\n", " ").replace(/:$/, ".") ?? text;
 }

@@ -150,6 +150,8 @@ export class Pool implements AsyncDisposable {
    * @param fn The function to call with an item, its index, and the signal that all items share.
    * @param options A signal that ends the map, a `rate` at which functions start, whether results are settled, and a
    *   name for error messages.
+   * @throws The first failure, of `fn` or of the source.
+   * @throws {signal.reason} when the signal aborts.
    * @throws {TypeError} when `source` is not iterable, `limit` not a number or `fn` not a function, or an option has a
    *   wrong type.
    * @throws {RangeError} when `limit` is neither a whole number of 1 or more nor `Infinity`.
@@ -274,6 +276,7 @@ export class Pool implements AsyncDisposable {
    *
    * @param fn The function to run.
    * @param options When to stop waiting for a slot, with `timeout` in milliseconds, and the call's `priority`.
+   * @throws The error of `fn`.
    * @throws {ClosedError} when the pool is closed.
    * @throws {QueueFullError} when `maxWaiting` calls are waiting already.
    * @throws {TimeoutError} when the timeout has passed.
@@ -416,7 +419,8 @@ export class Pool implements AsyncDisposable {
    * lost.
    *
    * @param options When to stop waiting; `timeout` in milliseconds.
-   * @throws {AggregateError} when several functions have failed.
+   * @throws The unobserved failure, if there is only one.
+   * @throws {AggregateError} when there are several unobserved failures.
    * @throws {TimeoutError} when the timeout has passed.
    * @throws {signal.reason} when the signal aborts.
    * @throws {TypeError} when an option has a wrong type.

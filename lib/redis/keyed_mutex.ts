@@ -70,7 +70,8 @@ export class RedisKeyedMutex {
    * **Cancellation**: by `signal` or `timeout`, at any time.
    *
    * @param key Any text.
-   * @param options `timeout` in milliseconds bounds the whole call, even while Redis does not answer.
+   * @param options When to stop waiting. `timeout`, in milliseconds, bounds the whole call, even while Redis does not
+   *   answer.
    * @throws {TimeoutError} when the timeout has passed; `cause` is the connection's error if there is one.
    * @throws {signal.reason} when the signal aborts.
    * @throws {RedisError} when Redis refuses the command. Without `signal` and `timeout`, also when Redis could not be

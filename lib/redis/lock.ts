@@ -83,7 +83,8 @@ export class RedisLock implements RedisAcquirable {
    * **Cancellation**: by `signal` or `timeout`, at any time. The call rejects at once, and its place in the queue is
    * removed in the background.
    *
-   * @param options `timeout` in milliseconds bounds the whole call, even while Redis does not answer.
+   * @param options When to stop waiting. `timeout`, in milliseconds, bounds the whole call, even while Redis does not
+   *   answer.
    * @throws {TimeoutError} when the timeout has passed; `cause` is the connection's error if there is one.
    * @throws {signal.reason} when the signal aborts.
    * @throws {RedisError} when Redis refuses the command. Without `signal` and `timeout`, also when Redis could not be

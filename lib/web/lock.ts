@@ -72,7 +72,7 @@ export class WebLock implements Acquirable<WebGuard> {
    *
    * **Cancellation**: by `signal` or `timeout`, at any time before the grant; the request leaves the platform's queue.
    *
-   * @param options `timeout` in milliseconds; 0 tries once.
+   * @param options When to stop waiting; `timeout` in milliseconds. 0 tries once.
    * @throws {TimeoutError} when the timeout has passed.
    * @throws {signal.reason} when the signal aborts.
    * @throws {TypeError} when an option has a wrong type.
