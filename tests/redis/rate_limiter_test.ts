@@ -9,10 +9,21 @@ import {
   type RedisRateLimiterWaitOptions,
   TimeoutError,
 } from "../../lib/redis/mod.ts";
+import { RateLimiter } from "../../mod.ts";
 import { namespaceOf } from "../../lib/redis/namespace.ts";
 import { rateKeysOf } from "../../lib/redis/options.ts";
 import { test } from "../_test.ts";
-import { deferred, flushMicrotasks, rejectsWith, watch, withFakeTime, withRunningTime } from "../_tools.ts";
+import {
+  deeply,
+  deferred,
+  type FakeTime,
+  flushMicrotasks,
+  Random,
+  rejectsWith,
+  watch,
+  withFakeTime,
+  withRunningTime,
+} from "../_tools.ts";
 import { eachClient, redisTest, until } from "./_clients.ts";
 import { computeDigests } from "./_scripted.ts";
 import type { Server } from "./_server.ts";
@@ -402,6 +413,41 @@ redisTest("RedisRateLimiter: at most 16 bytes a call", async ({ server, backend 
   const each = (await bytes() - one) / 1001;
   assert.ok(each <= 16, `${each} bytes a call`);
   assert.ok(one < 600, `${one} bytes`);
+});
+
+/** The moments at which calls start, of which the first are made between blocks and penalties. */
+async function startsOf(limiter: RateLimiter | RedisRateLimiter, random: Random, time: FakeTime): Promise<number[]> {
+  const begin = performance.now();
+  const starts: number[] = [];
+  const calls: Promise<unknown>[] = [];
+  for (let i = 0; i < 30; i++) {
+    const [what, amount] = [random.below(10), 1 + random.below(2)];
+    if (what === 0) void limiter.block(amount * 150);
+    else if (what === 1) void limiter.penalty(amount);
+    else calls.push(limiter.acquire({ permits: amount }).then(() => starts.push(performance.now() - begin)));
+    await flushMicrotasks();
+    await time.pass(random.pick([0, 37, 61]), 1);
+  }
+  await time.pass(15_000, 2);
+  await Promise.all(calls);
+  return starts;
+}
+
+test("RedisRateLimiter in memory: calls that sleep start as those of RateLimiter do, after blocks and penalties", async () => {
+  for (let seed = 1; seed <= deeply(5, 60); seed++) {
+    await withFakeTime(async (time) => {
+      const random = new Random(seed);
+      const budgets = Array.from({ length: 1 + random.below(2) }, () => {
+        return { limit: 2 + random.below(4), interval: 400, kind: random.pick(["window", "bucket"] as const) };
+      });
+      const local = await startsOf(new RateLimiter(budgets), new Random(seed), time);
+      const redis = await startsOf(new RedisRateLimiter(memoryBackend(), "crawl", budgets), new Random(seed), time);
+      assert.equal(redis.length, local.length);
+      for (const [i, start] of redis.entries()) {
+        assert.ok(Math.abs(start - local[i]!) < 5, `seed ${seed}: ${JSON.stringify(budgets)}\n${local}\n${redis}`);
+      }
+    });
+  }
 });
 
 redisTest(

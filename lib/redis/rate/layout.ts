@@ -34,6 +34,9 @@ export const BATCH = 8;
 /** A call that was moved behind others is looked for behind this number of them. */
 const MOVED = 200;
 
+/** The number of moved calls whose turns are computed. Those behind them follow when one of them asks too early. */
+export const MOST_PLACED = 1000;
+
 /** Beyond this count, which is still exact, a start waits until all others are over. */
 export const MOST_COUNTED = 2 ** 52;
 
@@ -134,7 +137,7 @@ export const countStarts = `
 /**
  * Functions. They use what `readHeader` and `readBudgets` set.
  *
- * - `entry` returns the k-th entry from the end, or the first one for 0.
+ * - `entry` returns the k-th entry from the end.
  * - `earliest` returns the k of the earliest entry for which `test` holds; it holds for all later ones, too, and for
  *   the one with k = low. `after` returns the number of entries whose turns are after a moment.
  * - `add` counts starts, with an entry that is known by `number`, or without one. `listLast` adds the entry that the
@@ -152,21 +155,22 @@ local function read(text)
   if not (turn > 1e12 and all[1] and number) then error('no start of a rate limit') end
   return { turn = turn, number = number, levels = all }
 end
+local newEntries = {}
 local function entry(k)
-  local text = call('LINDEX', KEYS[2], k == 0 and '0' or -k)
+  local text = newEntries[#newEntries + 1 - k] or call('LINDEX', KEYS[2], #newEntries - k)
   return text and read(text)
 end
-local function earliest(low, test)
-  local high = call('LLEN', KEYS[2])
+local function earliest(low, test, high)
+  high = high or call('LLEN', KEYS[2]) + #newEntries
+  local step = 1 -- it is often close
   while low < high do
-    local middle = floor((low + high + 1) / 2)
-    if test(entry(middle)) then low = middle else high = middle - 1 end
+    local middle = min(low + step, floor((low + high + 1) / 2))
+    if test(entry(middle)) then low, step = middle, 2 * step else high = middle - 1 end
   end
   return low
 end
 local function after(time) return earliest(0, function(each) return each.turn > time end) end
 
-local newEntries = {}
 local function flush()
   for i = 1, #newEntries, 1000 do
     local j = min(i + 999, #newEntries)
@@ -197,10 +201,12 @@ local function ready(before, k, starts, by)
       readyAt = max(readyAt, ${bucketOf("before").filled})
     elseif p > 0 and total + p > limit then
       local function test(each) return (each.levels[j] or 0) >= total + p - limit end
-      local gate = entry(k + floor(limit / p)) or entry(0) -- if all calls have as many starts as this one
-      if gate and not (test(gate) and gate.turn + span <= by) then
-        gate = entry(earliest(k + 1, test))
-        if gate.turn + maxSpan > now then readyAt = max(readyAt, gate.turn + span) end
+      local guess = k + floor(limit / p) -- if all calls have as many starts as this one
+      local gate = entry(guess)
+      local isGate = gate and test(gate)
+      if not isGate or gate.turn + span > by then
+        gate = entry(earliest(isGate and guess or k + 1, test, gate and not isGate and guess))
+        if gate and gate.turn + maxSpan > now then readyAt = max(readyAt, gate.turn + span) end
       end
       if total > ${MOST_COUNTED} then readyAt = max(readyAt, lastTurn + maxSpan) end
     end
@@ -226,7 +232,10 @@ end
 
 /**
  * Uses what `entryFunctions` sets. `cut` takes the last k entries off the list, and returns them with the starts of
- * each. `putBack` adds calls from the x-th on again, later by `delay`, while `test` holds; it returns the x of the next.
+ * each. `putBack` adds calls from the x-th on again while `test` holds, and returns the x of the next. With a `most`
+ * above 0, each call gets the first turn that the budgets and the calls ahead allow, later than its last one by at most
+ * `most`. The budgets of its own caller may be larger, so it is moved by at most an interval more than the call ahead.
+ * Behind many calls, the rest is moved by as much as the one of them that was moved least.
  */
 export const editFunctions = `
 local function cut(k)
@@ -251,9 +260,15 @@ local function cut(k)
   end
   return calls
 end
-local function putBack(calls, x, delay, test)
+local function putBack(calls, x, most, test)
+  local least, far = most, x + ${MOST_PLACED}
   while calls[x] and (not test or test(calls[x])) do
-    add(calls[x].turn + delay, calls[x].starts, calls[x].number, calls[x].levels)
+    local each, at = calls[x], calls[x].turn
+    if most > 0 then
+      at = max(at, lastTurn + 1, min(at + most, x < far and ready(levels, 0, each.starts, at) or at + least))
+      least, most = min(least, at - each.turn), min(most, at - each.turn + maxSpan)
+    end
+    add(at, each.starts, each.number, each.levels)
     x = x + 1
   end
   return x
@@ -266,16 +281,17 @@ end
  */
 export const searchFunctions = `
 local function find(number)
+  local function isIt(each) return each and each.number == number and each.turn + maxSpan > now end
   local k = 1 + earliest(0, function(each) return (each.number > 0 and each.number or each.turn) > number end)
   local each = entry(k)
-  if not each or each.number ~= number then -- perhaps it was moved behind calls that came later
+  if not isIt(each) then -- perhaps it was moved behind calls that came later
     local later = after(number - 1)
     for x = later, max(1, later - ${MOVED}), -1 do
       k, each = x, entry(x)
-      if each.number == number then break end
+      if isIt(each) then break end
     end
   end
-  if not each or each.number ~= number or each.turn + maxSpan <= now then return nil end
+  if not isIt(each) then return nil end
   if not isListed then
     listLast()
     k = k + 1

@@ -7,7 +7,7 @@ import type { Starts } from "../../internal/budgets.ts";
 import type { Quota } from "../../internal/start_log.ts";
 import { now } from "../times.ts";
 import { MOST_MISSING } from "./bucket.ts";
-import { CHANGE } from "./layout.ts";
+import { CHANGE, MOST_PLACED } from "./layout.ts";
 import type { RateChange, StartAnswer } from "./rate_store.ts";
 
 /** No real timer fires earlier than its time by this much, in µs. */
@@ -104,27 +104,25 @@ export class MemoryRate {
   }
 
   askAgain(starts: Starts, number: number): StartAnswer {
-    const reply = (wait: number): StartAnswer => {
-      if (this.#isChanged) this.#storeHead();
-      return { wait, number, remaining: 0, differing: undefined };
-    };
     const index = this.#find(number);
     const entry = this.#entries[index];
-    if (entry === undefined && number + this.#longest() <= this.#now && this.#blockEnd <= this.#now) return reply(0);
-    if (entry !== undefined && entry.turn > this.#now) return reply((entry.turn - this.#now) / 1000); // it was moved
-    if (entry !== undefined) {
-      const ahead = this.#entries.slice(0, index);
-      if (this.#readyAt(ahead.at(-1)?.levels ?? [], ahead, starts) <= entry.turn) return reply(0);
+    const ahead = this.#entries.slice(0, Math.max(0, index));
+    const keepsTurn = entry === undefined
+      ? number + this.#longest() <= this.#now && this.#blockEnd <= this.#now // it is over by now
+      : entry.turn > this.#now || this.#readyAt(ahead.at(-1)?.levels ?? [], ahead, starts) <= entry.turn;
+    let at = Math.max(this.#now, entry?.turn ?? 0);
+    if (!keepsTurn) {
+      const calls = entry === undefined ? [] : this.#cut(index).slice(1);
+      const early = calls.filter(({ turn }) => turn <= this.#now);
+      this.#putBack(early);
+      this.#addEntryOfLastStart();
+      at = this.#turnOf(starts);
+      this.#add(at, starts, { number, levels: entry?.levels ?? [] });
+      this.#putBack(calls.slice(early.length), Infinity);
+      this.#isChanged = true;
     }
-    const calls = entry === undefined ? [] : this.#cut(index).slice(1);
-    const early = calls.filter(({ turn }) => turn <= this.#now);
-    this.#putBack(early);
-    this.#addEntryOfLastStart();
-    const at = this.#turnOf(starts);
-    this.#add(at, starts, { number, levels: entry?.levels ?? [] });
-    this.#putBack(calls.slice(early.length), Math.max(0, at - (entry?.turn ?? at)));
-    this.#isChanged = true;
-    return reply((at - this.#now) / 1000);
+    if (this.#isChanged) this.#storeHead();
+    return { wait: (at - this.#now) / 1000, number, remaining: 0, differing: undefined };
   }
 
   giveBack(starts: Starts, number: number): void {
@@ -153,9 +151,7 @@ export class MemoryRate {
     if (counted.some((each) => each !== 0)) {
       this.#add(this.#now, counted, { number: CHANGE }, this.#hasWindow() || calls.length > 0);
     }
-    const [first] = calls;
-    const delay = first === undefined ? 0 : this.#readyAt(this.#levels, this.#entries, first.starts) - first.turn;
-    this.#putBack(calls, Math.max(0, delay));
+    this.#putBack(calls, Infinity);
     this.#storeHead();
   }
 
@@ -218,9 +214,18 @@ export class MemoryRate {
     });
   }
 
-  /** Puts calls back on the list, later by `delay`. */
-  #putBack(calls: readonly Call[], delay = 0): void {
-    for (const call of calls) this.#add(call.turn + delay, call.starts, call);
+  /** Puts calls back on the list, later by `most` at most; see `layout.ts`. */
+  #putBack(calls: readonly Call[], most = 0): void {
+    let least = most;
+    for (const [x, call] of calls.entries()) {
+      let at = call.turn;
+      if (most > 0) {
+        const ready = x < MOST_PLACED ? this.#turnOf(call.starts) : at + least;
+        at = Math.max(at, Math.min(at + most, ready), this.#lastTurn + 1);
+        [least, most] = [Math.min(least, at - call.turn), Math.min(most, at - call.turn + this.#longest())];
+      }
+      this.#add(at, call.starts, call);
+    }
   }
 
   // The levels.
@@ -259,7 +264,7 @@ export class MemoryRate {
       const excess = (kind === "bucket" ? missingOf(level, budget) : level.count) + permits - limit;
       if (kind === "bucket") return level.since + Math.ceil(excess * interval / limit);
       // The start that has to be over before.
-      const gate = excess > 0 && entries.find((entry) => (entry.levels[i]?.count ?? 0) >= excess);
+      const gate = excess > 0 && entries[entries.findLastIndex(({ levels }) => (levels[i]?.count ?? 0) < excess) + 1];
       return gate && gate.turn + this.#longest() > this.#now ? gate.turn + interval : -Infinity;
     });
     return Math.max(this.#blockEnd, ...times);

@@ -84,17 +84,10 @@ local at = max(now, lastTurn + 1, ready(levels, 0, permits, now)) -- overtakes n
 local wait = at - now
 if ARGV[2] == '-1' or ARGV[2] ~= '' and wait > ARGV[2] + 0 then
   if isChanged then save() end -- starts are kept for a longer interval from now on
-  local remaining = 0
-  if now >= blockEnd and lastTurn <= now then
-    if spans[1] < 0 then
-      local i = 1
-      remaining = floor(limits[1] - ${bucket.missingLua("now")} + 1e-9)
-    else
-      local outside = entry(after(now - spans[1]) + 1) -- the last entry before the window
-      remaining = limits[1] - levels[1] + (outside and outside.levels[1] or 0)
-    end
-  end
-  return { 0, wait, max(0, remaining), other }
+  local i, outside = 1, spans[1] > 0 and entry(after(now - spans[1]) + 1) -- the last entry before the window
+  local remaining = spans[1] < 0 and floor(limits[1] - ${bucket.missingLua("now")} + 1e-9)
+    or limits[1] - levels[1] + (outside and outside.levels[1] or 0)
+  return { 0, wait, now >= blockEnd and lastTurn <= now and max(0, remaining) or 0, other }
 end
 if wait > 0 then listLast() end
 add(at, permits, (hasWindow or wait > 0) and at)
@@ -110,27 +103,21 @@ return { 1, wait, at, other }
 export const askAgain: Script = script(`${preamble}${lua.searchFunctions}
 local number = ARGV[2] + 0
 local k = find(number)
-local each = k and entry(k)
-local turn = each and each.turn
-local wait = not k and number + maxSpan <= now and blockEnd <= now and 0 or nil -- it is over by now
-if k and turn > now then -- it was moved
-  wait = turn - now
-elseif k then
-  local before = entry(k + 1)
-  if ready(before and before.levels or {}, k, permits, turn) <= turn then wait = 0 end
+local turn = k and entry(k).turn
+local before = k and entry(k + 1)
+local keepsTurn = k and (turn > now or ready(before and before.levels or {}, k, permits, turn) <= turn)
+  or not k and number + maxSpan <= now and blockEnd <= now -- it is over by now
+local at = max(now, turn or 0)
+if not keepsTurn then
+  local calls = cut(k or 0)
+  local x = putBack(calls, 2, 0, function(each) return each.turn <= now end)
+  listLast()
+  at = max(now, lastTurn + 1, ready(levels, 0, permits, now))
+  add(at, permits, number, calls[1] and calls[1].levels)
+  putBack(calls, x, math.huge)
+  isChanged = true
 end
-if wait then
-  if isChanged then save() end
-  return { 1, wait, number }
-end
-local calls = cut(k or 0)
-local x = putBack(calls, 2, 0, function(each) return each.turn <= now end)
-flush()
-listLast()
-local at = max(now, lastTurn + 1, ready(levels, 0, permits, now))
-add(at, permits, number, calls[1] and calls[1].levels)
-putBack(calls, x, max(0, at - (turn or at)))
-save()
+if isChanged then save() end
 return { 1, at - now, number }
 `);
 
@@ -195,10 +182,7 @@ for i = 1, n do
 end
 putBack(madeCalls, 1, 0)
 if hasStarts then add(now, permits, (hasWindow or calls[1]) and ${lua.CHANGE}) end
-flush()
-if calls[1] then
-  putBack(calls, 1, max(0, ready(levels, 0, calls[1].starts, calls[1].turn) - calls[1].turn))
-end
+putBack(calls, 1, math.huge)
 save()
 return 1
 `);

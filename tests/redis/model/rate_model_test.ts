@@ -279,6 +279,22 @@ test("a start given back with more than 200 behind it counts until its turn, the
   assert.equal(await wait(), 200);
 });
 
+test("a block moves 1,100 sleepers alike, and a penalty the last of them by its starts", async () => {
+  const redis = new MemoryRedis();
+  const rate: StoredRate = { keys: KEYS, budgets: [windowOf(2, 10)] };
+  for (const store of [redisRates(runnerOf(redis, () => {})), new MemoryStore().rates]) {
+    const start = (within: number) => store.start({ spec: rate, starts: [1], within }, command());
+    for (let i = 0; i < 1102; i++) await start(Infinity);
+    const before = (await start(-1)).wait;
+    await store.change(rate, { block: 1000 }, command());
+    const blocked = (await start(-1)).wait;
+    assert.ok(Math.abs(blocked - before - 990) < 10, `${before} ${blocked}`);
+    await store.change(rate, { starts: [1] }, command());
+    const last = (await start(-1)).wait;
+    assert.ok(last - blocked >= -10 && last - blocked <= 10, `${blocked} ${last}`);
+  }
+});
+
 test("a bucket's start that comes too late for its caller is given back once, and a bucket keeps no list", async () => {
   const redis = new MemoryRedis();
   const rate: StoredRate = { keys: KEYS, budgets: [{ kind: "bucket", limit: 3, interval: 1e6 }] };
