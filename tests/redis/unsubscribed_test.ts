@@ -37,14 +37,15 @@ function queued(subscribe: NonNullable<Backend["subscribe"]>): Backend {
   return { ...scripted((command) => command === "acquire" ? queuedReply() : undefined), subscribe };
 }
 
-async function warned(subscribe: NonNullable<Backend["subscribe"]>): Promise<string[]> {
+/** The warnings of a wait of `ms`, and of its end. */
+async function warned(subscribe: NonNullable<Backend["subscribe"]>, ttl = 3000, ms = 5000): Promise<string[]> {
   using warnings = new Warnings();
   await withFakeTime(async (time) => {
     const controller = new AbortController();
     const { signal } = controller;
-    const call = assert.rejects(new RedisLock(queued(subscribe), "orders", { ttl: 3000 }).acquire({ signal }));
+    const call = assert.rejects(new RedisLock(queued(subscribe), "orders", { ttl }).acquire({ signal }));
     await flushMicrotasks();
-    await time.pass(5000, 50);
+    await time.pass(ms, 50);
     controller.abort();
     await call;
     await time.pass(5000, 50);
@@ -56,6 +57,12 @@ test("a subscription that is never confirmed is a warning, too", async () => {
   const seen = await warned(() => new Promise(() => {}));
   assert.equal(seen.length, 1);
   assert.match(seen[0]!, /cannot be opened: the server has not confirmed it/);
+});
+
+test("a subscription that is not confirmed within a heartbeat is a warning soon after it", async () => {
+  const never = () => new Promise<never>(() => {});
+  assert.deepEqual(await warned(never, 30_000, 9900), []);
+  assert.equal((await warned(never, 30_000, 10_600)).length, 1);
 });
 
 test("a subscription that is confirmed late is none", async () => {

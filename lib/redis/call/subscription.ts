@@ -92,18 +92,18 @@ export class Subscription {
     if (queue === undefined) this.#queues.set(listener.queue, new Set([listener]));
     else queue.add(listener);
     this.#begin();
-    this.#warnIfUnsubscribed();
+    this.#warnIfUnsubscribed(listener.queue);
   }
 
   /** Called while the server answers, so that nothing else shows why hand-offs are slow. */
-  #warnIfUnsubscribed(): void {
+  #warnIfUnsubscribed(queue: string): void {
     const time = now();
     if (time - this.#unsubscribedSince < UNSUBSCRIBED_AFTER) return;
+    const isCertain = this.#failure !== undefined || time - this.#overdueAt >= RESUBSCRIBE_AFTER;
+    if (isCertain) this.#store.warnUnsubscribed?.(this.#failure);
+    // After a busy moment, the confirmation may have arrived unread: a waiter asks again, and its answer is the proof.
+    else if (this.#overdueAt === Infinity) new Timer(() => this.checkFirstOf(queue)).set(time + RESUBSCRIBE_AFTER);
     this.#overdueAt = Math.min(this.#overdueAt, time);
-    // After a busy moment, the confirmation may have arrived unread.
-    if (this.#failure !== undefined || time - this.#overdueAt >= RESUBSCRIBE_AFTER) {
-      this.#store.warnUnsubscribed?.(this.#failure);
-    }
   }
 
   /** Called when messages can arrive, or need not: there is nothing to warn of. */
@@ -132,8 +132,7 @@ export class Subscription {
   }
 
   #firstOf(queue: string): Listener | undefined {
-    const [first] = this.#queues.get(queue) ?? [];
-    return first;
+    return this.#queues.get(queue)?.values().next().value;
   }
 
   /** Lets the first waiter of a queue ask: a waiter ahead of it was granted, and the message was missed. */
