@@ -70,7 +70,7 @@ function cpuTime(): number {
   return (user + system) / 1000;
 }
 
-function immediate(): Promise<void> {
+export function immediate(): Promise<void> {
   const { setImmediate } = globalThis as unknown as { setImmediate(resolve: () => void): unknown };
   return new Promise((resolve) => void setImmediate(resolve));
 }

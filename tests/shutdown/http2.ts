@@ -97,7 +97,7 @@ for (const [name, { create, scheme }] of Object.entries(kinds)) {
     assert.equal((await shutdown.finished).ok, true);
   });
 
-  test(`http2: ${name}: a client gets GOAWAY when the listener is closed, before its session is idle, ${runtime}`, async () => {
+  test(`http2: ${name}: a client gets GOAWAY with its next stream, before its session is idle, ${runtime}`, async () => {
     const shutdown = quiet({ idle: 60_000 });
     const server = shutdown.attach(create());
     const sessions: ServerHttp2Session[] = [];
@@ -106,8 +106,26 @@ for (const [name, { create, scheme }] of Object.entries(kinds)) {
     const [, session] = await open(server, scheme);
     assert.equal(await get(session, "/"), "200 hello");
     await stop(shutdown);
-    await until(() => session.goaway);
+    assert.equal(await get(session, "/next"), "200 hello");
+    assert.equal(session.goaway, true);
     for (const each of sessions) each.destroy(); // behind a GOAWAY, clients on Node (26.10) do not end an idle session
+    assert.equal((await shutdown.finished).ok, true);
+  });
+
+  test(`http2: ${name}: streams that are on their way when the listener is closed are served, ${runtime}`, async () => {
+    const shutdown = quiet({ idle: 1_000 });
+    const server = shutdown.attach(create());
+    server.on("stream", (stream: ServerHttp2Stream) => void setTimeout(() => reply(stream), 5));
+    const [, session] = await open(server, scheme);
+    assert.equal(await get(session, "/first"), "200 hello");
+    const running = get(session, "/running");
+    await until(() => shutdown.active === 1);
+    const late = new Promise<string[]>((resolve, reject) => {
+      shutdown.onShutdown(() => void Promise.all([get(session, "/a"), get(session, "/b")]).then(resolve, reject));
+    });
+    shutdown.request();
+    assert.deepEqual([await running, ...await late], ["200 hello", "200 hello", "200 hello"]);
+    await until(() => session.closed);
     assert.equal((await shutdown.finished).ok, true);
   });
 

@@ -2,23 +2,25 @@
  * HTTP/2 in GracefulShutdown. Invariant: a stream is in flight from its headers to its close.
  *
  * Like requests of HTTP/1.1, streams are held back until the listener is closed: a server that is busy with them
- * accepts connections too slowly to empty its accept queue in time. Then each used session gets a GOAWAY that excludes
- * no stream, so that Bun (1.4) serves streams that cross it; Node (26.10) and Deno (2.9.6) ignore new streams from then
- * on. After the idle time a final GOAWAY shows the client which streams to retry elsewhere, and the session closes with
- * its last stream.
+ * accepts connections too slowly to empty its accept queue in time. Then the sessions end. Node (26.10) and Deno (2.9.6)
+ * ignore the streams that cross a GOAWAY, even one that excludes no stream; Bun (1.4) serves them. So a session gets it
+ * while its client waits for responses: with the streams that come next, which are held back until a moment has passed
+ * in which no stream came or ended. A session without streams gets it after the idle time. Only clients that open
+ * streams without waiting for others may have to send some again.
  *
  * @module
  */
-import { throwUncaught } from "../../internal/platform.ts";
+import { runtime, throwUncaught } from "../../internal/platform.ts";
+import { immediate } from "../calm_turn.ts";
 import { InFlight, type Labeler, requestLabel } from "../in_flight.ts";
-import { REFUSAL, type ShutdownState } from "../shutdown_state.ts";
+import { CHECK_EVERY, REFUSAL, type ShutdownState } from "../shutdown_state.ts";
 import { whenUploaded } from "./messages.ts";
 import type { Emitter, NodeRequestLike } from "./shapes.ts";
 
 /** The part of a ServerHttp2Session that is used. */
 export interface SessionLike extends Emitter {
   readonly closed: boolean;
-  goaway(code?: number, lastStreamId?: number): unknown;
+  goaway(code: number, lastStreamId: number): unknown;
   close(): unknown;
   destroy(): unknown;
 }
@@ -36,38 +38,48 @@ export interface StreamLike extends Emitter {
 
 const NO_ERROR = 0;
 const CANCEL = 8;
-/** The value of a session that has had a stream; earlier than any time. */
-const USED = -Infinity;
 /** The largest stream id, which excludes no stream. */
 const ANY_STREAM = 2 ** 31 - 1;
+/** Maximum number of checks whether streams keep coming. Further ones do not help against clients that never wait. */
+const MOST_CHECKS = 5;
+
+/** What is known of a session. */
+interface Use {
+  /** The number of its open streams. */
+  open: number;
+  /** The number of checks in a row in which no stream came or ended. */
+  silentChecks: number;
+  /** Set by its last streams; resolves when GOAWAY is sent. */
+  ended?: Promise<void> | undefined;
+}
 
 /** The sessions of one server. */
 export class Http2Sessions {
   readonly #state: ShutdownState;
   readonly #labeler: Labeler<NodeRequestLike>;
-  /** Each with the time at which it was opened, or USED from its first stream on. */
-  readonly #sessions = new Map<SessionLike, number>();
-  #saidGoodbyeAt = -Infinity;
+  readonly #sessions = new Map<SessionLike, Use>();
 
   constructor(state: ShutdownState, labeler: Labeler<NodeRequestLike>) {
     this.#state = state;
     this.#labeler = labeler;
   }
 
-  /** Adds an opened session. */
-  add(session: SessionLike): void {
-    this.#sessions.set(session, performance.now());
+  /** Adds a session, unless it is known. */
+  add(session: SessionLike): Use {
+    const known = this.#sessions.get(session);
+    if (known !== undefined) return known;
+    const use: Use = { open: 0, silentChecks: 0 };
     session.once("close", () => this.#sessions.delete(session));
+    this.#sessions.set(session, use);
+    return use;
   }
 
   /** Counts a stream until it is closed, and passes it on once streams are no longer held back, or refuses it. Returns what
    * `emit` has to return. */
   receive(stream: StreamLike, headers: NodeRequestLike["headers"], pass: () => boolean): boolean {
     const { session } = stream;
-    if (session !== undefined) {
-      if (!this.#sessions.has(session)) this.add(session); // it is from before the server was attached
-      this.#sessions.set(session, USED);
-    }
+    if (session === undefined) return pass(); // it was destroyed at once
+    const use = this.add(session); // it may be from before the server was attached
     if (this.#state.refuses) {
       stream.on("error", () => {}); // the client may reset it meanwhile
       stream.respond({ ":status": 503, "retry-after": this.#state.retryAfter, "content-type": "text/plain" });
@@ -79,30 +91,43 @@ export class Http2Sessions {
     entry.cut = () => void stream.close(CANCEL);
     this.#state.inFlight.add(entry);
     const end = () => this.#state.inFlight.delete(entry);
+    const count = (change: number) => Object.assign(use, { open: use.open + change, silentChecks: 0 });
+    count(1);
+    stream.once("close", () => count(-1));
     stream.once("close", end);
     if (!stream.endAfterHeaders) stream.once("finish", () => whenUploaded([[stream, "close"]], end));
-    const { heldBack } = this.#state;
-    if (heldBack === undefined) return pass();
-    heldBack.then(() => entry.isListed && pass()).catch(throwUncaught);
+    if (!this.#state.hasReached("calming")) return pass();
+    this.#end(session, use).then(() => entry.isListed && pass()).catch(throwUncaught);
     return true;
   }
 
-  /**
-   * Sends GOAWAY, except to clients whose first stream is probably on its way. From the end of the idle time on, each
-   * session closes once it has no stream.
-   */
-  sendGoaway(): void {
-    this.#saidGoodbyeAt = performance.now();
-    for (const [session, openedAt] of this.#sessions) {
-      if (openedAt === USED) this.#state.collectErrorOf(() => session.closed || session.goaway(NO_ERROR, ANY_STREAM));
-    }
+  /** Ends sessions with streams. Others end with their next streams, or after the idle time. */
+  announce(): void {
+    for (const [session, use] of this.#sessions) if (use.open > 0) void this.#end(session, use);
+  }
+
+  /** Sends GOAWAY once no stream has come or ended for a moment, unless there is none. */
+  #end(session: SessionLike, use: Use): Promise<void> {
+    return use.ended ??= (async () => {
+      await this.#state.heldBack;
+      let checks = 0;
+      do {
+        await this.#state.pause(CHECK_EVERY);
+        await immediate(); // streams that have arrived are read
+      } while (use.silentChecks < 2 && ++checks < MOST_CHECKS);
+      if (use.open === 0) return void (use.ended = undefined); // its client may be about to open the next stream
+      // On Bun, one that excludes no stream, and another after the idle time.
+      const end = () => runtime() === "bun" ? session.goaway(NO_ERROR, ANY_STREAM) : session.close();
+      this.#state.collectErrorOf(() => session.closed || end());
+    })();
   }
 
   /** Called every few ms while draining. */
   endIdle(): void {
-    const idleSince = performance.now() - this.#state.settings.idle;
-    for (const [session, openedAt] of this.#sessions) {
-      if (Math.max(openedAt, this.#saidGoodbyeAt) <= idleSince && !session.closed) session.close();
+    // Counted in checks: on a busy machine checks take longer, and so do clients.
+    const limit = this.#state.settings.idle / CHECK_EVERY;
+    for (const [session, use] of this.#sessions) {
+      if (++use.silentChecks > limit && use.open === 0 && !session.closed) session.close();
     }
   }
 

@@ -94,8 +94,8 @@ export class NodeServer implements AttachedServer {
   stopListening(): void {
     void this.#closeListener();
     this.#connections.announce();
-    // Not during a delay: after a GOAWAY, Node and Deno ignore streams that cross it.
-    this.#sessions.sendGoaway();
+    // Not during a delay: it would cost clients streams that cross it, twice if they come back.
+    this.#sessions.announce();
   }
 
   /** Stops listening, again if it listens again. Resolves when the last connection is closed. */
