@@ -20,9 +20,9 @@ class Socket {
 }
 
 /** A connection whose idle time is 50 ms, which are five looks. */
-function connected() {
+function connected(idle = 50) {
   const socket = new Socket();
-  const state = new ShutdownState(shutdownSettings({ idle: 50 }));
+  const state = new ShutdownState(shutdownSettings({ idle }));
   const connection = new Connection(state, socket as unknown as SocketLike);
   const look = (times: number) => {
     for (let i = 0; i < times; i++) connection.endIfSilent(false);
@@ -33,9 +33,13 @@ function connected() {
   return { socket, look, request };
 }
 
-test("idle: a new connection may be silent for twice the time", () => {
+test("idle: a new connection may be silent for twice the time, if that is short", () => {
   const { look } = connected();
   assert.deepEqual([look(10), look(1), look(5)], [0, 1, 1]);
+  const long = connected(1_000);
+  assert.deepEqual([long.look(100), long.look(1)], [0, 1]);
+  const between = connected(150);
+  assert.deepEqual([between.look(20), between.look(1)], [0, 1]);
 });
 
 test("idle: a request begins the time anew, with its beginning and with its end", () => {

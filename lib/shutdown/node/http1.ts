@@ -241,8 +241,9 @@ export class Connection {
     this.shutdown = state;
     this.socket = socket;
     this.#headOffset = socket.bytesRead ?? 0;
-    // Below 0, so it has twice the idle time: its client may have connected and not written yet.
-    this.#silentChecks = -state.settings.idle / CHECK_EVERY;
+    // Below 0 if the idle time is short; it has twice that time, up to 200 ms: its client may not have written yet.
+    const { idle } = state.settings;
+    this.#silentChecks = -Math.min(idle, Math.max(0, 200 - idle)) / CHECK_EVERY;
   }
 
   add(exchange: Exchange): void {

@@ -33,13 +33,9 @@ export interface StreamLike extends Emitter {
   close(code?: number): unknown;
   respond(headers: Record<string, string | number>): unknown;
   end(data?: string): unknown;
-  on(event: string, listener: () => void): unknown;
 }
 
-const NO_ERROR = 0;
 const CANCEL = 8;
-/** The largest stream id, which excludes no stream. */
-const ANY_STREAM = 2 ** 31 - 1;
 /** Maximum number of checks whether streams keep coming. Further ones do not help against clients that never wait. */
 const MOST_CHECKS = 5;
 
@@ -81,7 +77,7 @@ export class Http2Sessions {
     if (session === undefined) return pass(); // it was destroyed at once
     const use = this.add(session); // it may be from before the server was attached
     if (this.#state.refuses) {
-      stream.on("error", () => {}); // the client may reset it meanwhile
+      stream.once("error", () => {}); // the client may reset it meanwhile
       stream.respond({ ":status": 503, "retry-after": this.#state.retryAfter, "content-type": "text/plain" });
       stream.end(headers[":method"] === "HEAD" ? "" : REFUSAL);
       return true;
@@ -116,8 +112,8 @@ export class Http2Sessions {
         await immediate(); // streams that have arrived are read
       } while (use.silentChecks < 2 && ++checks < MOST_CHECKS);
       if (use.open === 0) return void (use.ended = undefined); // its client may be about to open the next stream
-      // On Bun, one that excludes no stream, and another after the idle time.
-      const end = () => runtime() === "bun" ? session.goaway(NO_ERROR, ANY_STREAM) : session.close();
+      // On Bun, one that excludes no stream by its id, and another after the idle time.
+      const end = () => runtime() === "bun" ? session.goaway(0, 2 ** 31 - 1) : session.close();
       this.#state.collectErrorOf(() => session.closed || end());
     })();
   }
@@ -125,9 +121,9 @@ export class Http2Sessions {
   /** Called every few ms while draining. */
   endIdle(): void {
     // Counted in checks: on a busy machine checks take longer, and so do clients.
-    const limit = this.#state.settings.idle / CHECK_EVERY;
     for (const [session, use] of this.#sessions) {
-      if (++use.silentChecks > limit && use.open === 0 && !session.closed) session.close();
+      const isSilent = ++use.silentChecks > this.#state.settings.idle / CHECK_EVERY;
+      if (isSilent && use.open === 0 && !session.closed) session.close();
     }
   }
 
