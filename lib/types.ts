@@ -19,7 +19,10 @@ export interface MaxWaitingOptions extends NameOptions {
   readonly maxWaiting?: number | undefined;
 }
 
-/** Options that end a wait early. Every waiting method takes them, and reads them once, when it is called. */
+/**
+ * Options that end a wait early. Almost every waiting method takes them, and reads them once, when it is called. The
+ * exceptions: `TaskGroup.run` takes neither, maps take only a signal, and wrappers by arguments only a timeout.
+ */
 export interface WaitOptions {
   /**
    * Ends the wait when it aborts: the call rejects with `signal.reason` as it is. An already aborted signal rejects the

@@ -55,6 +55,13 @@ function playground(): void {
   }
 }
 
+/** The examples as texts, which a browser shows. */
+function examples(): void {
+  for (const file of readdirSync("examples", { recursive: true, encoding: "utf8" })) {
+    if (file.endsWith(".ts")) cpSync(`examples/${file}`, `${SITE}/examples/${file}.txt`);
+  }
+}
+
 /** The whole guide as one text, for language models and for reading offline: the README, then every page. */
 function single(): void {
   const files = ["README.md", ...[...pages, ...migrating, ...background].map(([, page]) => `docs/${page}.md`)];
@@ -70,5 +77,6 @@ rmSync(SITE, { recursive: true, force: true });
 reference();
 guide();
 playground();
+examples();
 single();
 console.log(`The site is in ${SITE}/.`);

@@ -32,7 +32,7 @@ export default defineConfig({
   base: "/",
   outDir: "../site",
   cleanUrls: false,
-  ignoreDeadLinks: [/^\/playground\//], // which scripts/docs.ts adds
+  ignoreDeadLinks: [/^\/(playground|examples)\//], // which scripts/docs.ts adds
   srcExclude: ["playground/**"],
   markdown: { config: (md) => linkNames(md, names) },
   head: [["link", { rel: "icon", href: "/logo.svg", type: "image/svg+xml" }]],

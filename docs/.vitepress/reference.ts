@@ -98,14 +98,16 @@ export function linkNames(md: Markdown, sidebar: readonly Item[]): void {
       }
       const isIndex = relativePath === "reference.md";
       let link: Token | undefined;
-      let isExample = false; // the examples are in the repository, and not on the site
+      let isFolder = false; // of examples: the site has their files alone, as texts
       token.children = token.children.flatMap((child) => {
         if (child.type === "link_open") {
           link = child;
-          isExample = /^(\.\.\/)+examples\//.test(child.attrGet("href")!);
+          const [, example] = /^(?:\.\.\/)+examples\/(.*)$/.exec(child.attrGet("href")!) ?? [];
+          isFolder = example?.endsWith("/") === true;
+          if (example !== undefined) child.attrSet("href", `/examples/${example}.txt`);
         }
         if (child.type === "link_close") link = undefined;
-        if (isExample && child.type.startsWith("link_")) return [];
+        if (isFolder && child.type.startsWith("link_")) return [];
         const name = child.type === "code_inline" ? /^(?:new )?(\w+)(?=$|[(<])/.exec(child.content)?.[1] : undefined;
         const page = pages.get(name ?? "");
         if (name === undefined || page === undefined) return [child];

@@ -39,7 +39,7 @@ function warnOfLoss(store: Store, { message, cause }: LeaseLostError): void {
   if (!isFirst) return;
   const why = cause === undefined ? "" : ` (${messageOf(cause)})`;
   const words =
-    `A lease was lost. ${message}${why}. Until ten minutes pass without a loss, further losses of this client are in metrics and events alone`;
+    `A lease was lost. ${message}${why}. Further losses of this client are not printed until ten minutes pass without one`;
   warn(`${words}. Work under a lease should end when lease.signal aborts.`, "INTERLOCK_LEASE_LOST");
 }
 
