@@ -6,9 +6,9 @@
 export const STYLE = `
 :root {
   color-scheme: light dark;
-  --ground: light-dark(#f6f8fa, #12181f); --card: light-dark(#fff, #1b232c); --ink: light-dark(#1d2733, #e6ebf1);
-  --soft: light-dark(#566270, #9aa7b4); --line: light-dark(#d9dfe6, #323c47); --accent: light-dark(#2563c9, #6fa2ff);
-  --wait: light-dark(#b36a00, #f0b45a); --bad: light-dark(#b3261e, #ff8a80); --bad-ground: light-dark(#fdf1f0, #2b1c1e);
+  --ground: light-dark(#fff, #1b1b1f); --card: light-dark(#f6f6f7, #202127); --ink: light-dark(#3c3c43, #dfdfd6);
+  --soft: light-dark(#67676c, #98989f); --line: light-dark(#e2e2e3, #3c3f44); --accent: light-dark(#2563c9, #6fa2ff);
+  --wait: light-dark(#9a5b00, #f0b45a); --bad: light-dark(#b3261e, #ff8a80); --bad-ground: light-dark(#fdf1f0, #2c1f22);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; color: var(--ink); background: var(--ground);
 }
 * { box-sizing: border-box; } p { margin: 0; }

@@ -37,9 +37,9 @@ const ROW = 30, TOP = 14, BAR = 18, CAPTION = 24, AXIS = 24, LEGEND = 26;
  * lack.
  */
 const COLOURS = [
-  [".tl text{fill", "#1d2733", "#e6ebf1"],
-  [".tl .soft{fill", "#5b6875", "#9aa7b4"],
-  [".tl .grid{stroke", "#d9dfe6", "#38434f"],
+  [".tl text{fill", "#3c3c43", "#dfdfd6"],
+  [".tl .soft{fill", "#67676c", "#98989f"],
+  [".tl .grid{stroke", "#e2e2e3", "#3c3f44"],
   [".tl .waits,.tl .hatch{stroke", "#e9a23b", "#f0b45a"],
   [".tl .holds,.tl .dot{fill", "#2563c9", "#6fa2ff"],
   [".tl .shares{fill", "#0f8a75", "#3cc7ad"],

@@ -83,9 +83,9 @@ for (const path of ["index", "dashboard"]) {
       page.evaluate<string>(`getComputedStyle(document.querySelector(${JSON.stringify(of)})).${property}`);
     await page.locator("svg.tl text:not(.soft)").first().waitFor();
     const read = async () => [await colour("html", "backgroundColor"), await colour("svg.tl text:not(.soft)", "fill")];
-    await expect.poll(read).toEqual(["rgb(18, 24, 31)", "rgb(230, 235, 241)"]);
+    await expect.poll(read).toEqual(["rgb(27, 27, 31)", "rgb(223, 223, 214)"]);
     await page.locator("#appearance").click();
-    await expect.poll(read).toEqual(["rgb(246, 248, 250)", "rgb(29, 39, 51)"]);
+    await expect.poll(read).toEqual(["rgb(255, 255, 255)", "rgb(60, 60, 67)"]);
   });
 }
 
