@@ -21,6 +21,7 @@ function guide(): void {
   const sizes = `No dependencies. Lock alone ${kB("{ Lock }")}, the whole main entry ${kB("*")}, minified and gzipped.`;
   const load =
     /Loading [^(]*(?= \()/.exec(readFileSync("README.md", "utf8").replaceAll("`", "").replaceAll(/\s+/g, " "))![0];
+  deno("run", "-A", "scripts/timelines.ts", "--phone");
   Deno.env.set("INTERLOCK_SIZES", `${sizes} ${load}.`);
   deno("run", "-A", "npm:vitepress", "build", "docs");
 }

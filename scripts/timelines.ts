@@ -1,6 +1,7 @@
 /**
- * `deno run -A scripts/timelines.ts`: the playground's scenes as pictures for the README and the guide, in docs/timelines/. The real module runs,
- * by a clock that is moved by hand, so the same code gives the same pictures.
+ * `deno run -A scripts/timelines.ts`: the playground's scenes as pictures for the README and the guide, in
+ * docs/timelines/. The real module runs, by a clock that is moved by hand, so the same code gives the same pictures.
+ * With --phone, it draws them in the width of a phone, for the site.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import process from "node:process";
@@ -16,8 +17,8 @@ export function pictureOf(name: string): string {
   return `docs/timelines/${name.replace(/(?<=[a-z])[A-Z]/g, "_$&").toLowerCase()}.svg`;
 }
 
-/** The picture of one scene. */
-export async function picture(name: string): Promise<string> {
+/** The picture of one scene. Most columns of text are wider than 600 pixels. */
+export async function picture(name: string, width = 600): Promise<string> {
   const time = new FakeTime();
   try {
     const scene = scenes[name]!;
@@ -32,13 +33,17 @@ export async function picture(name: string): Promise<string> {
     await playing;
     const end = Math.max(...stage.lanes.flatMap((lane) => lane.marks.map(({ at }) => at)));
     const { caption, dots } = scene;
-    return draw({ title: name, caption, lanes: stage.lanes, now: end, span: 0, width: 400, dots }) + "\n";
+    return draw({ title: name, caption, lanes: stage.lanes, now: end, span: 0, width, dots }) + "\n";
   } finally {
     time.restore();
   }
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  mkdirSync("docs/timelines", { recursive: true });
-  for (const name of Object.keys(scenes)) writeFileSync(pictureOf(name), await picture(name));
+  const isPhone = process.argv.includes("--phone");
+  if (isPhone) mkdirSync("docs/timelines/phone", { recursive: true });
+  for (const name of Object.keys(scenes)) {
+    const path = isPhone ? pictureOf(name).replace("timelines/", "timelines/phone/") : pictureOf(name);
+    writeFileSync(path, await picture(name, isPhone ? 360 : undefined));
+  }
 }

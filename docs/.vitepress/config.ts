@@ -1,6 +1,7 @@
 /** The site of the guide: `deno task docs` builds it together with the reference and the playground. */
 import { readFileSync } from "node:fs";
 import { createMarkdownRenderer, type DefaultTheme, defineConfig } from "vitepress";
+import { fitTimelines } from "./timelines.ts";
 import { background, groups, migrating } from "./pages.ts";
 import { type Item, linkNames } from "./reference.ts";
 
@@ -34,7 +35,12 @@ export default defineConfig({
   cleanUrls: false,
   ignoreDeadLinks: [/^\/(playground|examples)\//], // which scripts/docs.ts adds
   srcExclude: ["playground/**"],
-  markdown: { config: (md) => linkNames(md, names) },
+  markdown: {
+    config(md) {
+      linkNames(md, names);
+      fitTimelines(md);
+    },
+  },
   head: [["link", { rel: "icon", href: "/logo.svg", type: "image/svg+xml" }]],
   async transformPageData({ relativePath, frontmatter }) {
     if (relativePath !== "index.md") return;

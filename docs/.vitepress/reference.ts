@@ -20,7 +20,7 @@ interface State {
   readonly Token: new (type: string, tag: string, nesting: 0) => Token;
 }
 
-interface Markdown {
+export interface Markdown {
   readonly core: { readonly ruler: { push(name: string, rule: (state: State) => void): void } };
 }
 

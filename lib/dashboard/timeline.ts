@@ -50,7 +50,7 @@ const BRIGHT = COLOURS.map(([what, colour]) => `${what}:${colour}}`).join("");
 const DARK = COLOURS.map(([what, , colour]) => `${what}:${colour}}`).join("");
 
 /** For bright and dark pages. Hatching and signs carry the same meaning without colours. */
-const STYLE = '.tl{font:13px system-ui,-apple-system,"Segoe UI",sans-serif}.tl .soft{font-size:11px}' +
+const STYLE = '.tl{font:13px system-ui,-apple-system,"Segoe UI",sans-serif}.tl .soft{font-size:12px}' +
   ".tl .waits{fill:url(#hatch)}.tl .hatch{stroke-width:2.5}.tl text.bad{font-weight:700}" +
   `${BRIGHT}@media(prefers-color-scheme:dark){${DARK}}`;
 
@@ -144,7 +144,7 @@ function drawLegend(lanes: readonly Row[], y: number, dots: string): string {
   let legend = "";
   const add = (sign: string, text: string) => {
     legend += `${sign}<text class="soft" x="${x + 19}" y="${y}">${text}</text>`;
-    x += 34 + Math.round(text.length * 6);
+    x += 34 + Math.round(text.length * 6.5);
   };
   for (const [state, text] of Object.entries(LEGEND_TEXTS)) {
     if (!lanes.some((lane) => lane.spans.some((one) => one.state === state && one.to !== one.from))) continue;

@@ -2,7 +2,7 @@
 import { h, onMounted, watch } from "vue";
 import { onContentUpdated, useData } from "vitepress";
 import DefaultTheme from "vitepress/theme";
-import picture from "../../timelines/keyed_mutex.svg";
+import picture from "../../timelines/phone/keyed_mutex.svg";
 import "./style.css";
 
 /** The page's data has what config.ts reads from the README, and what scripts/docs.ts measures. */
