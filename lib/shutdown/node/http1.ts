@@ -241,9 +241,9 @@ export class Connection {
     this.shutdown = state;
     this.socket = socket;
     this.#headOffset = socket.bytesRead ?? 0;
-    // Below 0 if the idle time is short; it has twice that time, up to 200 ms: its client may not have written yet.
+    // Below 0 if the idle time is short; it has twice that time: its client may not have written yet.
     const { idle } = state.settings;
-    this.#silentChecks = -Math.min(idle, Math.max(0, 200 - idle)) / CHECK_EVERY;
+    this.#silentChecks = idle < 200 ? -idle / CHECK_EVERY : 0;
   }
 
   add(exchange: Exchange): void {

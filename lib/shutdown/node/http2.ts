@@ -6,7 +6,7 @@
  * ignore the streams that cross a GOAWAY, even one that excludes no stream; Bun (1.4) serves them. So a session gets it
  * while its client waits for responses: with the streams that come next, which are held back until a moment has passed
  * in which no stream came or ended. A session without streams gets it after the idle time. Only clients that open
- * streams without waiting for others may have to send some again.
+ * streams without waiting for others may have to send some again: a final GOAWAY after the idle time shows which.
  *
  * @module
  */
@@ -44,9 +44,9 @@ interface Use {
   /** The number of its open streams. */
   open: number;
   /** The number of checks in a row in which no stream came or ended. */
-  silentChecks: number;
+  silence: number;
   /** Set by its last streams; resolves when GOAWAY is sent. */
-  ended?: Promise<void> | undefined;
+  goaway?: Promise<void>;
 }
 
 /** The sessions of one server. */
@@ -62,10 +62,8 @@ export class Http2Sessions {
 
   /** Adds a session, unless it is known. */
   add(session: SessionLike): Use {
-    const known = this.#sessions.get(session);
-    if (known !== undefined) return known;
-    const use: Use = { open: 0, silentChecks: 0 };
-    session.once("close", () => this.#sessions.delete(session));
+    const use = this.#sessions.get(session) ?? { open: 0, silence: 0 };
+    if (!this.#sessions.has(session)) session.once("close", () => this.#sessions.delete(session));
     this.#sessions.set(session, use);
     return use;
   }
@@ -74,7 +72,7 @@ export class Http2Sessions {
    * `emit` has to return. */
   receive(stream: StreamLike, headers: NodeRequestLike["headers"], pass: () => boolean): boolean {
     const { session } = stream;
-    if (session === undefined) return pass(); // it was destroyed at once
+    if (!session) return pass(); // it was destroyed at once
     const use = this.add(session); // it may be from before the server was attached
     if (this.#state.refuses) {
       stream.once("error", () => {}); // the client may reset it meanwhile
@@ -87,43 +85,42 @@ export class Http2Sessions {
     entry.cut = () => void stream.close(CANCEL);
     this.#state.inFlight.add(entry);
     const end = () => this.#state.inFlight.delete(entry);
-    const count = (change: number) => Object.assign(use, { open: use.open + change, silentChecks: 0 });
-    count(1);
-    stream.once("close", () => count(-1));
-    stream.once("close", end);
+    use.open++;
+    use.silence = 0;
+    stream.once("close", () => {
+      use.open--;
+      use.silence = 0;
+      end();
+    });
     if (!stream.endAfterHeaders) stream.once("finish", () => whenUploaded([[stream, "close"]], end));
     if (!this.#state.hasReached("calming")) return pass();
     this.#end(session, use).then(() => entry.isListed && pass()).catch(throwUncaught);
     return true;
   }
 
-  /** Ends sessions with streams. Others end with their next streams, or after the idle time. */
+  /** Ends the sessions: those without streams with their next ones, or after the idle time. */
   announce(): void {
-    for (const [session, use] of this.#sessions) if (use.open > 0) void this.#end(session, use);
+    for (const [session, use] of this.#sessions) void this.#end(session, use);
   }
 
   /** Sends GOAWAY once no stream has come or ended for a moment, unless there is none. */
   #end(session: SessionLike, use: Use): Promise<void> {
-    return use.ended ??= (async () => {
+    return use.goaway ??= (async () => {
       await this.#state.heldBack;
-      let checks = 0;
-      do {
+      for (let checks = 0; use.silence < 2 && checks < MOST_CHECKS; checks++) {
         await this.#state.pause(CHECK_EVERY);
         await immediate(); // streams that have arrived are read
-      } while (use.silentChecks < 2 && ++checks < MOST_CHECKS);
-      if (use.open === 0) return void (use.ended = undefined); // its client may be about to open the next stream
-      // On Bun, one that excludes no stream by its id, and another after the idle time.
-      const end = () => runtime() === "bun" ? session.goaway(0, 2 ** 31 - 1) : session.close();
-      this.#state.collectErrorOf(() => session.closed || end());
+      }
+      if (use.open === 0) delete use.goaway; // its client may be about to open the next stream
+      else this.#state.collectErrorOf(() => session.closed || session.goaway(0, 2 ** 31 - 1));
     })();
   }
 
-  /** Called every few ms while draining. */
+  /** Called every few ms while draining. A session that closes keeps its open streams. */
   endIdle(): void {
     // Counted in checks: on a busy machine checks take longer, and so do clients.
     for (const [session, use] of this.#sessions) {
-      const isSilent = ++use.silentChecks > this.#state.settings.idle / CHECK_EVERY;
-      if (isSilent && use.open === 0 && !session.closed) session.close();
+      if (++use.silence > this.#state.settings.idle / CHECK_EVERY) session.close();
     }
   }
 
