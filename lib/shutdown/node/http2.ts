@@ -10,7 +10,7 @@
  *
  * @module
  */
-import { runtime, throwUncaught } from "../../internal/platform.ts";
+import { throwUncaught } from "../../internal/platform.ts";
 import { immediate } from "../calm_turn.ts";
 import { InFlight, type Labeler, requestLabel } from "../in_flight.ts";
 import { CHECK_EVERY, REFUSAL, type ShutdownState } from "../shutdown_state.ts";
@@ -44,7 +44,7 @@ interface Use {
   /** The number of its open streams. */
   open: number;
   /** The number of checks in a row in which no stream came or ended. */
-  silence: number;
+  idle: number;
   /** Set by its last streams; resolves when GOAWAY is sent. */
   goaway?: Promise<void>;
 }
@@ -62,9 +62,11 @@ export class Http2Sessions {
 
   /** Adds a session, unless it is known. */
   add(session: SessionLike): Use {
-    const use = this.#sessions.get(session) ?? { open: 0, silence: 0 };
-    if (!this.#sessions.has(session)) session.once("close", () => this.#sessions.delete(session));
-    this.#sessions.set(session, use);
+    let use = this.#sessions.get(session);
+    if (use === undefined) {
+      this.#sessions.set(session, use = { open: 0, idle: 0 });
+      session.once("close", () => this.#sessions.delete(session));
+    }
     return use;
   }
 
@@ -86,10 +88,10 @@ export class Http2Sessions {
     this.#state.inFlight.add(entry);
     const end = () => this.#state.inFlight.delete(entry);
     use.open++;
-    use.silence = 0;
+    use.idle = 0;
     stream.once("close", () => {
       use.open--;
-      use.silence = 0;
+      use.idle = 0;
       end();
     });
     if (!stream.endAfterHeaders) stream.once("finish", () => whenUploaded([[stream, "close"]], end));
@@ -107,12 +109,12 @@ export class Http2Sessions {
   #end(session: SessionLike, use: Use): Promise<void> {
     return use.goaway ??= (async () => {
       await this.#state.heldBack;
-      for (let checks = 0; use.silence < 2 && checks < MOST_CHECKS; checks++) {
+      for (let checks = 0; use.idle < 2 && checks < MOST_CHECKS; checks++) {
         await this.#state.pause(CHECK_EVERY);
         await immediate(); // streams that have arrived are read
       }
-      if (use.open === 0) delete use.goaway; // its client may be about to open the next stream
-      else this.#state.collectErrorOf(() => session.closed || session.goaway(0, 2 ** 31 - 1));
+      if (use.open > 0) this.#state.collectErrorOf(() => session.closed || session.goaway(0, 2 ** 31 - 1));
+      else delete use.goaway; // its client may be about to open the next stream
     })();
   }
 
@@ -120,7 +122,7 @@ export class Http2Sessions {
   endIdle(): void {
     // Counted in checks: on a busy machine checks take longer, and so do clients.
     for (const [session, use] of this.#sessions) {
-      if (++use.silence > this.#state.settings.idle / CHECK_EVERY) session.close();
+      if (++use.idle * CHECK_EVERY > this.#state.settings.idle) session.close();
     }
   }
 
