@@ -83,12 +83,15 @@ function linesOf(results: Results, row: string, unit: number): string[][] {
   const others = [...all.keys()].filter((name) => name !== OURS).sort((a, b) => product(a) - product(b));
   const isQuicker = (name: string) => RUN_TIMES.some((at) => time(name, at) < 0.9 * time(OURS, at));
   const shown = others.filter((name, i) => i === 0 || i === others.length - 1 || isQuicker(name));
-  const shownAs = (value: number) => value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString("en");
   const cells = (name: string) => RUN_TIMES.map((at) => shownAs(time(name, at) / unit));
   return [
     [row, ...cells(OURS)].map((text) => `**${text}**`),
     ...shown.map((name) => [name, ...cells(name)]),
   ];
+}
+
+function shownAs(value: number): string {
+  return value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString("en");
 }
 
 function conditions({ date, machine, processes, runTimes, packages }: Results): string {
@@ -110,10 +113,13 @@ const DARK = "<style>@media (prefers-color-scheme: dark) { text { fill: #c9d1d9 
 
 /** File names and SVGs. */
 export async function charts(results: Results): Promise<[name: string, svg: string][]> {
-  const nanoseconds = "ns of CPU time to acquire and release; logarithmic, less is better";
-  const microseconds = "µs per lease; logarithmic, less is better";
+  const scale = "logarithmic, less is better; ×: the multiple of interlock's time";
+  const nanoseconds = `ns of CPU time to acquire and release; ${scale}`, microseconds = `µs per lease; ${scale}`;
   return [
-    ["contention.svg", await svg("100 tasks share one lock", nanoseconds, results, SHARED, 1, [50, 100, 1000, 3000])],
+    [
+      "contention.svg",
+      await svg("100 tasks share one lock", nanoseconds, results, SHARED, 1, [50, 100, 200, 500, 1000, 3000]),
+    ],
     [
       "hand-over.svg",
       await svg("10 tasks share a Redis lock", microseconds, results, HAND_OVER, 1e3, [100, 1000, 10_000, 100_000]),
@@ -127,7 +133,7 @@ async function svg(title: string, subtitle: string, results: Results, row: strin
   return drawn.replace(/^<svg([^>]*>)/, `<svg role="img" aria-label="${title}: ${subtitle}"$1${DARK}`);
 }
 
-/** The unit in nanoseconds, and the logarithmic axis: its ends, and the numbers between. */
+/** The unit in nanoseconds, and the logarithmic axis: a labelled line at each number but the last, its end. */
 type How = [unit: number, axis: readonly [from: number, ...ticks: number[], to: number]];
 
 function chart(
@@ -139,11 +145,23 @@ function chart(
 ): TopLevelSpec {
   const shown = figures.filter((one) => one.row === row && one.contender !== FLOOR).sort((a, b) => a.ns - b.ns);
   const titleOf = (runTime: RunTime) => `${TITLES[runTime]} ${runTimes[runTime]}`;
-  const values = shown.map(({ contender, runTime, ns }) => ({
-    contender: `${contender} ${packages[contender]?.replace(/^v/, "") ?? ""}`.trim(),
-    runTime: titleOf(runTime),
-    value: ns / unit,
+  const ratio = ({ contender, runTime, ns }: Measured) => {
+    const times = ns / shown.find((one) => one.contender === OURS && one.runTime === runTime)!.ns;
+    return contender === OURS ? "" : `×${shownAs(times)}`;
+  };
+  const values = shown.map((one) => ({
+    contender: `${one.contender} ${packages[one.contender]?.replace(/^v/, "") ?? ""}`.trim(),
+    runTime: titleOf(one.runTime),
+    value: one.ns / unit,
+    ratio: ratio(one),
   }));
+  const color = { condition: { test: `datum.contender === "${OURS}"`, value: BLUE }, value: GREY };
+  // A column beside the dots.
+  const column = (x: number, text: { field: string; format?: string }) =>
+    ({
+      mark: { type: "text", align: "right", color: TEXT, fontSize: 14 },
+      encoding: { x: { value: x }, text },
+    }) as const;
   return {
     title: {
       text: title,
@@ -173,7 +191,7 @@ function chart(
     },
     resolve: { scale: { y: "independent" } }, // the quickest first, on each run-time
     spec: {
-      width: 230,
+      width: 220,
       height: { step: 24 },
       encoding: {
         y: {
@@ -188,7 +206,9 @@ function chart(
           axis: {
             title: null,
             format: ",d",
-            values: axis.slice(0, -1).filter((tick) => /^10*$/.test(`${tick}`)),
+            values: axis.slice(0, -1),
+            labelFlush: false,
+            labelOverlap: false,
             gridColor: GRID,
           },
           scale: { type: "log", domain: [axis[0], axis.at(-1)!] },
@@ -196,13 +216,12 @@ function chart(
       },
       layer: [
         {
-          mark: { type: "circle", size: 160, opacity: 1 },
-          encoding: { color: { condition: { test: `datum.contender === "${OURS}"`, value: BLUE }, value: GREY } },
+          mark: { type: "rule", strokeWidth: 2 },
+          encoding: { x: { datum: axis[0] }, x2: { field: "value" }, color },
         },
-        {
-          mark: { type: "text", align: "right", color: TEXT, fontSize: 14 },
-          encoding: { x: { value: 280 }, text: { field: "value", format: ",.0f" } }, // a column beside the dots
-        },
+        { mark: { type: "circle", size: 160, opacity: 1 }, encoding: { color } },
+        column(276, { field: "value", format: ",.0f" }),
+        column(322, { field: "ratio" }),
       ],
     },
     config: {
