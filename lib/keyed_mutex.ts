@@ -28,9 +28,7 @@ export interface KeyedLock extends Acquirable<Guard> {
    *
    * @param fn The function to wrap.
    */
-  wrap<This, A extends unknown[], R>(
-    fn: (this: This, ...args: A) => R,
-  ): (this: This, ...args: A) => Promise<Awaited<R>>;
+  wrap<T, A extends unknown[], R>(fn: (this: T, ...args: A) => R): (this: T, ...args: A) => Promise<Awaited<R>>;
 }
 
 /**

@@ -35,9 +35,7 @@ export interface KeyedPermits extends Acquirable<Guard, SemaphoreOptions> {
    *
    * @param fn The function to wrap.
    */
-  wrap<This, A extends unknown[], R>(
-    fn: (this: This, ...args: A) => R,
-  ): (this: This, ...args: A) => Promise<Awaited<R>>;
+  wrap<T, A extends unknown[], R>(fn: (this: T, ...args: A) => R): (this: T, ...args: A) => Promise<Awaited<R>>;
 }
 
 /**

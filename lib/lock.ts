@@ -161,9 +161,7 @@ export class Lock implements Acquirable<Guard> {
    * console.log(results); // [ 'saved a', 'saved b' ]
    * ```
    */
-  wrap<This, A extends unknown[], R>(
-    fn: (this: This, ...args: A) => R,
-  ): (this: This, ...args: A) => Promise<Awaited<R>> {
+  wrap<T, A extends unknown[], R>(fn: (this: T, ...args: A) => R): (this: T, ...args: A) => Promise<Awaited<R>> {
     return wrapFunction(fn, (call) => this.run(call));
   }
 

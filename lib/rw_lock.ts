@@ -36,9 +36,7 @@ export interface RwLockSide<G extends Guard = Guard> extends Acquirable<G> {
    *
    * @param fn The function to wrap.
    */
-  wrap<This, A extends unknown[], R>(
-    fn: (this: This, ...args: A) => R,
-  ): (this: This, ...args: A) => Promise<Awaited<R>>;
+  wrap<T, A extends unknown[], R>(fn: (this: T, ...args: A) => R): (this: T, ...args: A) => Promise<Awaited<R>>;
 }
 
 /** The guard of a {@linkcode RwLockWriter}. */
@@ -228,7 +226,7 @@ class Side<G extends Hold = Hold> implements RwLockSide<G>, PermitsOwner {
     return runHolding(this, fn, options);
   }
 
-  wrap<This, A extends unknown[], R>(fn: (this: This, ...args: A) => R): Wrapped<This, A, R> {
+  wrap<T, A extends unknown[], R>(fn: (this: T, ...args: A) => R): Wrapped<T, A, R> {
     return wrapFunction(fn, (call) => this.run(call));
   }
 

@@ -239,9 +239,7 @@ export class TaskGroup implements AsyncDisposable {
    * @param fn The function to wrap.
    * @throws {TypeError} when `fn` is not a function, or is a generator function.
    */
-  wrap<This, A extends unknown[], R>(
-    fn: (this: This, ...args: A) => R,
-  ): (this: This, ...args: A) => Promise<Awaited<R>> {
+  wrap<T, A extends unknown[], R>(fn: (this: T, ...args: A) => R): (this: T, ...args: A) => Promise<Awaited<R>> {
     return wrapFunction(fn, (call) => this.run(call));
   }
 

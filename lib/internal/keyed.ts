@@ -117,7 +117,7 @@ export class Key<K, T extends Keyed<K, O>, O extends WaitOptions = WaitOptions> 
     return runHolding(this, fn, options);
   }
 
-  wrap<This, A extends unknown[], R>(fn: (this: This, ...args: A) => R): Wrapped<This, A, R> {
+  wrap<T, A extends unknown[], R>(fn: (this: T, ...args: A) => R): Wrapped<T, A, R> {
     return wrapFunction(fn, (call) => this.run(call));
   }
 }

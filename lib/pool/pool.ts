@@ -318,12 +318,10 @@ export class Pool implements AsyncDisposable {
    * console.log(pages); // [ 'page /a', 'page /b' ]
    * ```
    */
-  wrap<This, A extends unknown[], R>(
-    fn: (this: This, ...args: A) => R,
-  ): (this: This, ...args: A) => Promise<Awaited<R>> {
+  wrap<T, A extends unknown[], R>(fn: (this: T, ...args: A) => R): (this: T, ...args: A) => Promise<Awaited<R>> {
     checkFunction(fn);
     const state = this.#state;
-    return copySignature(fn, function (this: This, ...args: A) {
+    return copySignature(fn, function (this: T, ...args: A) {
       try {
         const call = state.newCall(state.runTarget, undefined);
         // `then` keeps 530 bytes per queued call where `await` keeps 790 (Node 26); copying them takes most of the time

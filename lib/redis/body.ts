@@ -75,7 +75,7 @@ export class SpecLock implements RedisAcquirable {
     return runHolding(() => this.acquire(options), fn);
   }
 
-  wrap<This, A extends unknown[], R>(fn: (this: This, ...args: A) => R): Wrapped<This, A, R> {
+  wrap<T, A extends unknown[], R>(fn: (this: T, ...args: A) => R): Wrapped<T, A, R> {
     return wrapFunction(fn, (call) => this.run(call));
   }
 }

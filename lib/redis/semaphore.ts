@@ -171,9 +171,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    * @param fn The function to wrap.
    * @throws {TypeError} when `fn` is not a function, or is a generator function.
    */
-  wrap<This, A extends unknown[], R>(
-    fn: (this: This, ...args: A) => R,
-  ): (this: This, ...args: A) => Promise<Awaited<R>> {
+  wrap<T, A extends unknown[], R>(fn: (this: T, ...args: A) => R): (this: T, ...args: A) => Promise<Awaited<R>> {
     return wrapFunction(fn, (call) => this.run(call));
   }
 

@@ -32,14 +32,8 @@ const owners = new WeakMap<object, ShutdownState>();
 
 /** Checks the arguments, and attaches a server or pool unless it is attached already. */
 export function attach(state: ShutdownState, target: ServerLike | PoolLike, options: AttachOptions | undefined): void {
-  if (!isPool(target) && !isServer(target)) {
-    must(
-      false,
-      "server",
-      `be a server of node:http, node:http2, Deno.serve or Bun.serve, or a Pool (${hint(target)})`,
-      target,
-    );
-  }
+  const rule = "be a server of node:http, node:http2, Deno.serve or Bun.serve, or a Pool";
+  if (!isPool(target) && !isServer(target)) must(false, "server", `${rule} (${hint(target)})`, target);
   const label = readLabel(options);
   const owner = owners.get(target) ?? state;
   must(owner === state || owner.phase === "finished", "server", "belong to one GracefulShutdown only", target);

@@ -18,9 +18,7 @@ export interface WebRwLockSide extends Acquirable<WebGuard> {
    * @param fn The function to wrap.
    * @throws {TypeError} when `fn` is not a function, or is a generator function.
    */
-  wrap<This, A extends unknown[], R>(
-    fn: (this: This, ...args: A) => R,
-  ): (this: This, ...args: A) => Promise<Awaited<R>>;
+  wrap<T, A extends unknown[], R>(fn: (this: T, ...args: A) => R): (this: T, ...args: A) => Promise<Awaited<R>>;
 }
 
 /**
@@ -97,7 +95,7 @@ class Side implements WebRwLockSide {
     return runHoldingRemotely(() => this.acquire(options), fn);
   }
 
-  wrap<This, A extends unknown[], R>(fn: (this: This, ...args: A) => R): Wrapped<This, A, R> {
+  wrap<T, A extends unknown[], R>(fn: (this: T, ...args: A) => R): Wrapped<T, A, R> {
     return wrapFunction(fn, (call) => this.run(call));
   }
 }
