@@ -3,6 +3,7 @@
  * name on a page of the guide leads to the page of that name, and that page to the section about the name.
  */
 import { readFileSync } from "node:fs";
+import { scenes } from "../playground/scenes.ts";
 import { entries } from "../../scripts/_entries.ts";
 
 /** What is used of a token of markdown-it. */
@@ -70,7 +71,7 @@ function placeInGuide(path: string): string | undefined {
 }
 
 /**
- * A heading that is a name gets a link behind it, and code that is a name becomes a link. On the index of names it does
+ * A heading that is a name gets links behind it, also to its scene in the playground, and code that is a name becomes a link. On the index of names it does
  * so each time, and links of names to the guide become links to their pages, too.
  */
 export function linkNames(md: Markdown, sidebar: readonly Item[]): void {
@@ -81,6 +82,9 @@ export function linkNames(md: Markdown, sidebar: readonly Item[]): void {
     const open = (page: string) => html(`<a href="${page}">`);
     const behind = (page: string, text: string) =>
       html(`<a href="${page}" class="ignore-header reference">${text}</a>`);
+    // The playground is not a page of VitePress, which follows only links with a target.
+    const play = (name: string) =>
+      html(`<a href="/playground/index.html#${name}" target="_self" class="ignore-header play">play</a>`);
     if (relativePath.startsWith("reference/")) {
       const place = placeInGuide(relativePath);
       const [title] = tokens.filter(({ type }) => type === "inline");
@@ -94,6 +98,7 @@ export function linkNames(md: Markdown, sidebar: readonly Item[]): void {
         if (page === undefined) return;
         seen.add(token.content);
         token.children.push(behind(page, "reference"));
+        if (token.content in scenes) token.children.push(play(token.content));
         return;
       }
       const isIndex = relativePath === "reference.md";

@@ -15,6 +15,14 @@ const GROUPS = {
   "Tasks": ["Event", "SetEvent", "Condition", "Barrier", "Queue", "TaskGroup", "SingleFlight", "shareOnArguments"],
   "Shutdown, tabs": ["GracefulShutdown", "WebLock"],
 };
+/** The sections of the guide. The others are in primitives.html. */
+const SECTIONS: Readonly<Record<string, string>> = {
+  Pool: "pool-and-rate-limits.html#pool",
+  RateLimiter: "pool-and-rate-limits.html#ratelimiter",
+  KeyedRateLimiter: "pool-and-rate-limits.html#keyedratelimiter",
+  GracefulShutdown: "shutdown.html#the-sequence",
+  WebLock: "web.html",
+};
 const byId = <E extends HTMLElement>(id: string) => document.getElementById(id) as E;
 const chart = byId("chart"), status = byId("status"), waiters = byId("waiters");
 let stage: Stage | undefined;
@@ -97,6 +105,10 @@ function choose(next: string): void {
   const { about, limit, cancels = "any" } = scenes[name]!;
   byId("about").textContent = about;
   showCode();
+  const section = byId("guide").querySelector("a")!;
+  section.href = `/${SECTIONS[name] ?? `primitives.html#${name.toLowerCase()}`}`;
+  section.textContent = name;
+  byId("guide").hidden = document.querySelector("nav") === null; // only the site has the guide's pages
   byId("limit-row").hidden = limit === undefined;
   byId("limit-name").textContent = limit ?? "";
   byId("impatient-row").hidden = cancels !== "any";

@@ -403,8 +403,9 @@ export const scenes: Readonly<Record<string, PicturedScene>> = {
     },
   },
   GracefulShutdown: {
-    about: "From the signal on, nothing new is accepted; requests in flight are finished within the grace time.",
-    caption: "Requests in flight finish; later ones are refused",
+    about:
+      "After the signal and an optional delay, the server accepts no new connections. Requests in flight have the grace time to finish.",
+    caption: "Requests in flight finish; new connections fail",
     code: ({ work }) =>
       `const shutdown = new GracefulShutdown({ grace: ${3 * work} });\nconst report = await shutdown.finished;`,
     dots: "request()",

@@ -19,6 +19,7 @@ test.beforeEach(({ page }) => page.goto(ADDRESS));
 test("every primitive plays to its end, within the window", async ({ page }) => {
   test.setTimeout(240_000);
   const all = await names(page);
+  const sections: string[] = [];
   expect(all).toEqual(expect.arrayContaining(Object.keys(scenes)));
   for (const name of all) {
     await choose(page, name);
@@ -28,6 +29,12 @@ test("every primitive plays to its end, within the window", async ({ page }) => 
     await isDone(page);
     expect(await page.locator("#chart rect").count(), name).toBeGreaterThan(3);
     expect(await page.evaluate("location.hash")).toBe(`#${name}`);
+    sections.push((await page.locator("#guide a").getAttribute("href"))!);
+  }
+  for (const section of sections) {
+    await page.goto(section);
+    const [, anchor] = section.split("#");
+    if (anchor !== undefined) await expect(page.locator(`#${anchor}`), section).toBeVisible();
   }
 });
 
@@ -42,6 +49,8 @@ test("it can be used by keyboard", async ({ page }) => {
   await page.getByLabel("Lock", { exact: true }).focus();
   await page.keyboard.press("ArrowRight");
   expect(await page.evaluate("location.hash")).toBe("#TimeoutLock");
+  await page.keyboard.press("Tab");
+  await expect(page.locator("#guide a")).toBeFocused();
   await page.keyboard.press("Tab");
   await expect(page.locator("#play")).toBeFocused();
   await page.keyboard.press("Enter");
