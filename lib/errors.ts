@@ -64,7 +64,7 @@ nameError(QueueFullError, "QueueFullError");
 
 /**
  * A remote hold can no longer be trusted: it expired, its data is gone, or another holder has taken over. It is the
- * reason of the lease's `signal`, and of the `signal` of a stolen WebLock's guard.
+ * reason of the lease's `signal`, and of the `signal` of a stolen `WebLock`'s guard.
  */
 export class LeaseLostError extends SyncError {}
 nameError(LeaseLostError, "LeaseLostError");

@@ -68,7 +68,7 @@ export interface RateLimiterBudget {
  * before the wait for the second.
  *
  * To limit concurrency, use {@linkcode Semaphore} or {@linkcode Pool}. For a limit that several processes share, use
- * RedisRateLimiter. There is nothing to release.
+ * `RedisRateLimiter`. There is nothing to release.
  *
  * A start is the moment at which a granted call resumes, in the same turn of the event loop, on the monotonic clock. A
  * window includes its beginning but not its end: with a limit of 1, starts are at least `interval` apart.

@@ -20,6 +20,18 @@ const links = (pages: readonly (readonly [string, string])[]): DefaultTheme.Side
 /** Written by TypeDoc. */
 const names: Item[] = JSON.parse(readFileSync(new URL("../reference/typedoc-sidebar.json", import.meta.url), "utf8"));
 
+/** The errors of an entry as a group of their own, behind its other classes. */
+const withErrors = ({ items = [], ...entry }: Item): Item => ({
+  ...entry,
+  items: items.flatMap((group) => {
+    if (group.text !== "Classes") return [group];
+    const isError = ({ text }: Item) => text.endsWith("Error");
+    const errors = group.items!.filter(isError);
+    const classes = { ...group, items: group.items!.filter((one) => !isError(one)) };
+    return [classes, { ...group, text: "Errors", items: errors }].filter(({ items }) => items.length > 0);
+  }),
+});
+
 /** Pages that explain come first, then those that list: the search of the page calls these, so they stand alone. */
 const boostDocument = (id: string) => /^\/(reference|migrating|benchmarks|examples|redis)\b/.test(id) ? 0.4 : 1;
 const fuzzy = (term: string) => term.length > 4 ? 0.15 : false; // 0.2 finds redlock for deadlock
@@ -61,7 +73,7 @@ export default defineConfig({
         ...Object.entries(groups).map(([text, pages]) => ({ text, items: links(pages) })),
         { text: "Background", items: links(background) },
       ],
-      "/reference/": [{ text: "All names by subject", link: "/reference" }, ...names],
+      "/reference/": [{ text: "All names by subject", link: "/reference" }, ...names.map(withErrors)],
     },
     outline: { level: [2, 3] },
     footer: { message: "MIT licence", copyright: `Version ${version}` },

@@ -31,8 +31,8 @@ export interface LockOnArgumentsOptions {
  * functions and a standard decorator for methods.
  *
  * With a {@linkcode KeyedMutex}, two functions never share keys unless both are given the same
- * `name`. A RedisKeyedMutex requires a `name`: it identifies the calls in every process, even if a minifier has renamed
- * functions and classes. Give one, too, when you pass a wrapper around a RedisKeyedMutex, which no check can recognize.
+ * `name`. A `RedisKeyedMutex` requires a `name`: it identifies the calls in every process, even if a minifier has renamed
+ * functions and classes. Give one, too, when you pass a wrapper around a `RedisKeyedMutex`, which no check can recognize.
  *
  * It neither caches nor drops repeated calls: every call runs. Not re-entrant: a function that calls itself with the
  * same arguments deadlocks. Not for generator functions or legacy decorators (`experimentalDecorators`).

@@ -23,7 +23,7 @@ export interface WebRwLockSide extends Acquirable<WebGuard> {
 
 /**
  * Many readers or one writer, among all tabs and workers of an origin. The writer side equals a {@linkcode WebLock} of
- * that name, the reader side a WebLock of mode "shared".
+ * that name, the reader side a `WebLock` of mode "shared".
  *
  * Within a single thread, use `RwLock`. A reader cannot become a writer: acquiring `writer` while holding `reader`
  * deadlocks.
