@@ -64,7 +64,7 @@ export default defineConfig({
     search: { provider: "local", options: { miniSearch: { searchOptions: { boostDocument, fuzzy } } } },
     nav: [
       { text: "Guide", link: "/getting-started" },
-      { text: "Reference", link: "/reference" },
+      { text: "Reference", link: "/reference", activeMatch: "^/reference" },
       { text: "Playground", link: "/playground/index.html", target: "_self" },
       { text: "Dashboard", link: "/playground/dashboard.html", target: "_self" },
     ],
@@ -73,7 +73,11 @@ export default defineConfig({
         ...Object.entries(groups).map(([text, pages]) => ({ text, items: links(pages) })),
         { text: "Background", items: links(background) },
       ],
-      "/reference/": [{ text: "All names by subject", link: "/reference" }, ...names.map(withErrors)],
+      "/reference/": [
+        { text: "Guide", link: "/getting-started" },
+        { text: "All names by subject", link: "/reference" },
+        ...names.map(withErrors),
+      ],
     },
     outline: { level: [2, 3] },
     footer: { message: "MIT licence", copyright: `Version ${version}` },
