@@ -4,7 +4,7 @@
  * the scripts of the playground are built, next to its pages in docs/.
  */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { buildSync } from "esbuild";
 import { background, guide as pages, migrating } from "../docs/.vitepress/pages.ts";
 import { size } from "./size.ts";
@@ -15,14 +15,12 @@ function deno(...args: string[]): void {
   execFileSync(Deno.execPath(), args, { stdio: ["ignore", "inherit", "inherit"] });
 }
 
-/** The home page shows what an import and loading cost. */
+/** The home page shows what an import costs. */
 function guide(): void {
   const kB = (imports: string) => `${(size(imports) / 1000).toFixed(1)} kB`;
   const sizes = `No dependencies. Lock alone ${kB("{ Lock }")}, the whole main entry ${kB("*")}, minified and gzipped.`;
-  const load =
-    /Loading [^(]*(?= \()/.exec(readFileSync("README.md", "utf8").replaceAll("`", "").replaceAll(/\s+/g, " "))![0];
   deno("run", "-A", "scripts/timelines.ts", "--phone");
-  Deno.env.set("INTERLOCK_SIZES", `${sizes} ${load}.`);
+  Deno.env.set("INTERLOCK_SIZES", sizes);
   deno("run", "-A", "npm:vitepress", "build", "docs");
 }
 
@@ -42,11 +40,7 @@ function bundlePlayground(): void {
 }
 
 function playground(): void {
-  bundlePlayground();
-  mkdirSync(`${SITE}/playground`, { recursive: true });
-  for (const file of ["page.js", "style.css", "dashboard.js"]) {
-    cpSync(`docs/playground/${file}`, `${SITE}/playground/${file}`);
-  }
+  cpSync("docs/playground", `${SITE}/playground`, { recursive: true, filter: (file) => !file.endsWith(".ts") });
   // In the site they have its header; as files of the repository there is nothing to lead to.
   const font = readdirSync(`${SITE}/assets`).find((file) => file.startsWith("inter-roman-latin."))!;
   const nav = readFileSync("docs/playground/nav.html", "utf8").replace("FONT", `/assets/${font}`);
@@ -58,9 +52,8 @@ function playground(): void {
 
 /** The examples as texts, which a browser shows. */
 function examples(): void {
-  for (const file of readdirSync("examples", { recursive: true, encoding: "utf8" })) {
-    if (file.endsWith(".ts")) cpSync(`examples/${file}`, `${SITE}/examples/${file}.txt`);
-  }
+  const files = readdirSync("examples", { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+  for (const file of files) cpSync(`examples/${file}`, `${SITE}/examples/${file}.txt`);
 }
 
 /** The whole guide as one text, for language models and for reading offline: the README, then every page. */
@@ -70,10 +63,8 @@ function single(): void {
   writeFileSync(`${SITE}/llms.txt`, texts.join("\n\n---\n\n"));
 }
 
-if (Deno.args.includes("--playground")) {
-  bundlePlayground();
-  Deno.exit();
-}
+bundlePlayground();
+if (Deno.args.includes("--playground")) Deno.exit();
 rmSync(SITE, { recursive: true, force: true });
 reference();
 guide();

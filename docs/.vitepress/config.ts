@@ -57,7 +57,8 @@ export default defineConfig({
   async transformPageData({ relativePath, frontmatter }) {
     if (relativePath !== "index.md") return;
     frontmatter.firstScreen = (await createMarkdownRenderer("docs")).render(firstScreen);
-    frontmatter.sizes = process.env.INTERLOCK_SIZES ?? "";
+    const [load] = /Loading [^(]*(?= \()/.exec(readme.replaceAll("`", "").replaceAll(/\s+/g, " "))!;
+    frontmatter.sizes = `${process.env.INTERLOCK_SIZES ?? ""} ${load}.`;
   },
   themeConfig: {
     logo: "/logo.svg",
