@@ -72,6 +72,7 @@ export interface GuardGroup<G extends readonly AnyGuard[]> extends AsyncDisposab
  * @throws {ClosedError} when one of the locks is closed. If it is closed at the time of the call, the call rejects at
  *   once.
  * @throws {QueueFullError} when the queue of one of the locks is full.
+ * @throws {RedisError} when Redis refuses the command of one of its locks, or could not be reached for one `ttl`.
  * @throws {TypeError} when `list` is not an array, contains the same lock twice (the same key of one mutex, both sides of
  *   one RwLock) or anything that it cannot take, or when an option has a wrong type.
  * @throws {RangeError} when `timeout` is NaN or negative.

@@ -64,7 +64,8 @@ nameError(QueueFullError, "QueueFullError");
 
 /**
  * A remote hold can no longer be trusted: it expired, its data is gone, or another holder has taken over. It is the
- * reason of the lease's `signal`, and of the `signal` of a stolen `WebLock`'s guard.
+ * reason of the lease's `signal`, and of the `signal` of a stolen `WebLock`'s guard. The process warning
+ * `INTERLOCK_LEASE_LOST` reports a lost lease.
  */
 export class LeaseLostError extends SyncError {}
 nameError(LeaseLostError, "LeaseLostError");

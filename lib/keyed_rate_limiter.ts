@@ -193,7 +193,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    * @param key The key of the start.
    * @param permits How many starts, all or none: a number, or a list with a number for each budget. Default: 1.
    * @returns Whether it started.
-   * @throws {TypeError} when `permits` is not a number.
+   * @throws {TypeError} when `permits` is neither a number nor a list of numbers.
    * @throws {RangeError} when `permits` is not a whole number from 1 to the limit.
    * @throws {ClosedError} when `cancel()` has closed the limiter.
    */
@@ -222,7 +222,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    *
    * @param key The key of the start.
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
-   * @throws {TypeError} when `permits` is not a number.
+   * @throws {TypeError} when `permits` is neither a number nor a list of numbers.
    * @throws {RangeError} when `permits` is not a whole number from 1 to the limit.
    */
   retryAfter(key: K, permits: number | readonly number[] = 1): number {
@@ -247,7 +247,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    *
    * @param key The key of the starts.
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
-   * @throws {TypeError} when `permits` is not a number.
+   * @throws {TypeError} when `permits` is neither a number nor a list of numbers.
    * @throws {RangeError} when `permits` is not a whole number of 0 or more.
    */
   reward(key: K, permits: number | readonly number[] = 1): void {
@@ -259,7 +259,7 @@ export class KeyedRateLimiter<K = string | number | bigint | symbol> {
    *
    * @param key The key of the starts.
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
-   * @throws {TypeError} when `permits` is not a number.
+   * @throws {TypeError} when `permits` is neither a number nor a list of numbers.
    * @throws {RangeError} when `permits` is not a whole number of 0 or more.
    */
   penalty(key: K, permits: number | readonly number[] = 1): void {

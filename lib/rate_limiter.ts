@@ -221,7 +221,7 @@ export class RateLimiter {
    *
    * @param permits How many starts, all or none: a number, or a list with a number for each budget. Default: 1.
    * @returns Whether it started.
-   * @throws {TypeError} when `permits` is not a number.
+   * @throws {TypeError} when `permits` is neither a number nor a list of numbers.
    * @throws {RangeError} when `permits` is not a whole number from 1 to the limit.
    * @throws {ClosedError} when `cancel()` has closed the limiter.
    */
@@ -260,7 +260,7 @@ export class RateLimiter {
    * Divide by 1,000 and round up for a Retry-After header.
    *
    * @param permits How many starts. Default: 1.
-   * @throws {TypeError} when `permits` is not a number.
+   * @throws {TypeError} when `permits` is neither a number nor a list of numbers.
    * @throws {RangeError} when `permits` is not a whole number from 1 to the limit.
    */
   retryAfter(permits: number | readonly number[] = 1): number {
@@ -294,7 +294,7 @@ export class RateLimiter {
    * within the window, or than the bucket lacks.
    *
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
-   * @throws {TypeError} when `permits` is not a number.
+   * @throws {TypeError} when `permits` is neither a number nor a list of numbers.
    * @throws {RangeError} when `permits` is not a whole number of 0 or more.
    *
    * @example
@@ -316,7 +316,7 @@ export class RateLimiter {
    * Later calls wait until these starts have left the window, or the bucket has filled up again from below zero.
    *
    * @param permits How many starts: a number, or a list with one for each budget. Default: 1.
-   * @throws {TypeError} when `permits` is not a number.
+   * @throws {TypeError} when `permits` is neither a number nor a list of numbers.
    * @throws {RangeError} when `permits` is not a whole number of 0 or more.
    *
    * @example

@@ -89,7 +89,8 @@ function withMembers(page: string): string {
   });
   if (!/^## (Methods|Accessors)$/m.test(page) || rows.length < 2) return page;
   const table = ["| Member | Purpose |", "| ------ | ------ |", ...rows].join("\n");
-  return whole.replace(/^## (?!Example)/m, `## Members\n\n${table}\n\n$&`);
+  const heading = /^## Properties$/m.test(page) ? "Methods at a glance" : "Members"; // another table has the properties
+  return whole.replace(/^## (?!Example)/m, `## ${heading}\n\n${table}\n\n$&`);
 }
 
 /** The first sentence about a member. */

@@ -238,7 +238,8 @@ export class Pool implements AsyncDisposable {
    * @throws {TimeoutError} when the timeout has passed.
    * @throws {signal.reason} when the signal aborts.
    * @throws {TypeError} when `fn` is not a function, or an option has a wrong type.
-   * @throws {RangeError} when `timeout` is NaN or negative, or `priority` is not finite.
+   * @throws {RangeError} when `timeout` is NaN or negative, `priority` is not finite, or `permits` is above the limit of
+   *   the `rate`.
    *
    * @example
    * ```ts
@@ -282,7 +283,8 @@ export class Pool implements AsyncDisposable {
    * @throws {TimeoutError} when the timeout has passed.
    * @throws {signal.reason} when the signal aborts.
    * @throws {TypeError} when `fn` is not a function, or an option has a wrong type.
-   * @throws {RangeError} when `timeout` is NaN or negative, or `priority` is not finite.
+   * @throws {RangeError} when `timeout` is NaN or negative, `priority` is not finite, or `permits` is above the limit of
+   *   the `rate`.
    */
   run<T>(fn: (signal: AbortSignal) => T | PromiseLike<T>, options?: TaskOptions): Promise<T> {
     try {

@@ -9,6 +9,11 @@ import type { WaitOptions } from "../types.ts";
 /** Options of {@linkcode Pool.run} and {@linkcode Pool.createTask}. */
 export interface TaskOptions extends WaitOptions {
   /**
+   * Ends the wait when it aborts: the call rejects with `signal.reason`. While the function runs, an abort is passed on
+   * to the signal of the function, with the same reason.
+   */
+  readonly signal?: AbortSignal | undefined;
+  /**
    * The call's position in the queue: before calls with a smaller number, behind calls with the same or a greater
    * number. Any finite number. Running functions are not affected. Calls with a small priority may starve. Default: 0.
    */
@@ -52,7 +57,8 @@ export type MapResult<R, S extends boolean> = S extends true ? PromiseSettledRes
  *
  * @param value The item.
  * @param index Its position in the source, from 0.
- * @param signal Aborts when the map ends early: by its own signal, by a failure, or because its reader stops.
+ * @param signal Aborts when the map ends early: by its own signal, by a failure, by `Pool.cancel`, or because its
+ * reader stops.
  */
 export type MapFunction<T, R> = (value: T, index: number, signal: AbortSignal) => R | PromiseLike<R>;
 

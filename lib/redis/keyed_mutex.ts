@@ -105,6 +105,7 @@ export class RedisKeyedMutex {
    * @param key Any text.
    * @param fn Called with the lease.
    * @param options As for {@linkcode RedisKeyedMutex.acquire}; they bound the wait, not `fn`.
+   * @throws {TypeError} when `fn` is not a function.
    * @throws The errors of {@linkcode RedisKeyedMutex.acquire} and of `fn`.
    */
   run<T>(key: string, fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {

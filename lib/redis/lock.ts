@@ -143,6 +143,7 @@ export class RedisLock implements RedisAcquirable {
    *
    * @param fn Called with the lease.
    * @param options As for {@linkcode RedisLock.acquire}; they bound the wait, not `fn`.
+   * @throws {TypeError} when `fn` is not a function.
    * @throws The errors of {@linkcode RedisLock.acquire} and of `fn`.
    */
   run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {

@@ -195,6 +195,8 @@ export class RedisRateLimiter {
    *
    * @param permits How many starts, all or none: a number, or a list with a number for each budget. Default: 1.
    * @returns Whether it started.
+   * @throws {TypeError} when `permits` is neither a number nor a list of numbers.
+   * @throws {RangeError} when `permits` is above the limit, or below 1.
    * @throws {RedisError} when Redis refuses the command, or cannot be reached.
    */
   async tryAcquire(permits: number | readonly number[] = 1): Promise<boolean> {
@@ -208,6 +210,7 @@ export class RedisRateLimiter {
    *
    * @param fn Called without arguments when the call may start.
    * @param options As for {@linkcode RedisRateLimiter.acquire}; they bound the wait, not `fn`.
+   * @throws {TypeError} when `fn` is not a function.
    * @throws The errors of {@linkcode RedisRateLimiter.acquire} and of `fn`.
    */
   async run<T>(fn: () => T | PromiseLike<T>, options?: RedisRateLimiterWaitOptions): Promise<T> {
@@ -221,6 +224,8 @@ export class RedisRateLimiter {
    * Rounded up. One command, without taking a start.
    *
    * @param permits How many starts. Default: 1.
+   * @throws {TypeError} when `permits` is neither a number nor a list of numbers.
+   * @throws {RangeError} when `permits` is above the limit, or below 1.
    * @throws {RedisError} when Redis refuses the command, or cannot be reached.
    */
   async retryAfter(permits: number | readonly number[] = 1): Promise<number> {

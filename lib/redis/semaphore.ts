@@ -158,6 +158,7 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
    *
    * @param fn Called with the lease.
    * @param options As for {@linkcode RedisSemaphore.acquire}; they bound the wait, not `fn`.
+   * @throws {TypeError} when `fn` is not a function.
    * @throws The errors of {@linkcode RedisSemaphore.acquire} and of `fn`.
    */
   run<T>(fn: (lease: Lease) => T | PromiseLike<T>, options?: RedisSemaphoreWaitOptions): Promise<T> {
