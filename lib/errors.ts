@@ -40,7 +40,10 @@ nameError(TimeoutError, "TimeoutError");
 export class NotHeldError extends SyncError {}
 nameError(NotHeldError, "NotHeldError");
 
-/** The object was closed before the call, by `cancel()` or `close()`. Calls that waited then reject with its reason. */
+/**
+ * The object was closed before the call, by `cancel()` or `close()`. Calls that wait at `cancel()` reject with its reason
+ * instead. When a `Queue` is closed, waiting calls reject with this error, too.
+ */
 export class ClosedError extends SyncError {}
 nameError(ClosedError, "ClosedError");
 

@@ -98,7 +98,8 @@ export class RedisKeyedMutex {
   }
 
   /**
-   * Calls `fn` while holding `key`, and releases it when `fn` has ended, even with an error.
+   * Calls `fn` while holding `key`, and releases it when `fn` has ended, even with an error. If the lease is lost
+   * meanwhile, `lease.signal` aborts, and `fn` has to stop: `run` itself does not throw then.
    *
    * **Fairness** and **Cancellation** as in {@linkcode RedisKeyedMutex.acquire}.
    *

@@ -29,8 +29,8 @@ export interface Lease extends AsyncDisposable {
    */
   readonly signal: AbortSignal;
   /**
-   * Grows with every grant of this name, even after Redis has lost its data. Send it with each write, and let the
-   * resource refuse a lower token than it has seen. A safe integer.
+   * Grows with every grant of this name, even after Redis has lost its data, unless the clock of the server is then
+   * behind. Send it with each write, and let the resource refuse a lower token than it has seen. A safe integer.
    */
   readonly fencingToken: number;
   /** The end of the lease unless it is renewed, in epoch milliseconds. For display: `held` does not use it. */

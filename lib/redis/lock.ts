@@ -137,7 +137,7 @@ export class RedisLock implements RedisAcquirable {
 
   /**
    * Calls `fn` while holding the lock, and releases it when `fn` has ended, even with an error. If the lease is lost
-   * meanwhile, `lease.signal` aborts, and `fn` has to stop.
+   * meanwhile, `lease.signal` aborts, and `fn` has to stop: `run` itself does not throw then.
    *
    * **Fairness** and **Cancellation** as in {@linkcode RedisLock.acquire}.
    *

@@ -7,7 +7,7 @@
 import { LAYOUT_VERSION } from "./scripts/layout.ts";
 import { checkName, checkOptions, checkString, must } from "../internal/check.ts";
 
-/** Options of every class over Redis, read once by the constructor. */
+/** Options of the classes over Redis with leases, read once by the constructor. */
 export interface RedisOptions {
   /**
    * Milliseconds that a lease lasts unless it is renewed. After a crash of the holder, waiters wait for the end of the

@@ -17,7 +17,7 @@ import type { RedisOptions } from "./options.ts";
 import { type Backend, checkBackend } from "./clients/backend.ts";
 import { type ResourceSpec, setupOf, specOf } from "./resource_spec.ts";
 
-/** Options of `RedisSemaphore.acquire`. */
+/** Options of {@linkcode RedisSemaphore.acquire} and {@linkcode RedisSemaphore.run}. */
 export interface RedisSemaphoreWaitOptions extends WaitOptions {
   /** How many permits, all in one lease. Default: 1. */
   readonly permits?: number | undefined;
@@ -152,7 +152,8 @@ export class RedisSemaphore implements RedisAcquirable<RedisSemaphoreWaitOptions
   }
 
   /**
-   * Calls `fn` while holding permits, and gives them back when `fn` has ended, even with an error.
+   * Calls `fn` while holding permits, and gives them back when `fn` has ended, even with an error. If the lease is lost
+   * meanwhile, `lease.signal` aborts, and `fn` has to stop: `run` itself does not throw then.
    *
    * **Fairness** and **Cancellation** as in {@linkcode RedisSemaphore.acquire}.
    *
