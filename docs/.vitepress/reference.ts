@@ -71,8 +71,8 @@ function placeInGuide(path: string): string | undefined {
 }
 
 /**
- * A heading that is a name gets links behind it, also to its scene in the playground, and code that is a name becomes a link. On the index of names it does
- * so each time, and links of names to the guide become links to their pages, too.
+ * A heading that is a name gets links behind it, also to its scene in the playground, and code that is a name becomes a
+ * link. On the index of names it does so each time, and links of names to the guide become links to their pages, too.
  */
 export function linkNames(md: Markdown, sidebar: readonly Item[]): void {
   const pages = pagesOf(sidebar);

@@ -4,13 +4,12 @@
  * what their promises keep goes with them.
  */
 import process from "node:process";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { Lock, Pool, Queue } from "../../mod.ts";
 import { channels, metrics, observe, trace, watchdog } from "../../lib/diagnostics/mod.ts";
 import type { Call, Needs } from "../kinds/kind.ts";
 import { localKinds } from "../kinds/local.ts";
 import { countingMeter, openDashboard } from "../soak/_observers.ts";
+import { heap } from "./_heap.ts";
 
 const WORKERS = 3;
 const WARM = 300;
@@ -20,18 +19,6 @@ const [SUSPICIOUS, TRIES] = [200, 12];
 const NOISE = 16_000;
 
 const turn = () => new Promise<void>((resolve) => queueMicrotask(resolve));
-function collector(): () => void {
-  const { Bun } = globalThis as { Bun?: { gc(sync: boolean): void } };
-  if (Bun) return () => Bun.gc(true);
-  setFlagsFromString("--expose-gc");
-  return (globalThis as { gc?: () => void }).gc ?? runInNewContext("gc");
-}
-const collect = collector();
-
-function heap(): number {
-  collect();
-  return process.memoryUsage().heapUsed;
-}
 
 /** Resolves once `count` operations more are done, while the workers go on. */
 class Counter {

@@ -3,26 +3,12 @@
  * heap has grown before the macrotask ends: until then, an engine keeps the target of each WeakRef that was made.
  */
 import process from "node:process";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { Lock, Queue } from "../../mod.ts";
 import { watchdog } from "../../lib/diagnostics/mod.ts";
+import { heap } from "./_heap.ts";
 
 const COUNT = 100_000;
 const CONSUMERS = 4;
-
-function collector(): () => void {
-  const { Bun } = globalThis as { Bun?: { gc(sync: boolean): void } };
-  if (Bun) return () => Bun.gc(true);
-  setFlagsFromString("--expose-gc");
-  return (globalThis as { gc?: () => void }).gc ?? runInNewContext("gc");
-}
-const collect = collector();
-
-function heap(): number {
-  collect();
-  return process.memoryUsage().heapUsed;
-}
 
 using _ = watchdog({ report() {} });
 const queue = new Queue<number>(10), lock = new Lock({ name: "lock" });
